@@ -1,0 +1,2 @@
+app_name = "agents"
+urlpatterns: list = []

@@ -1,0 +1,59 @@
+"""The one gate in front of pages. Every view names the role it needs; a guard test walks them all."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from gateway.audit import record
+from gateway.callers import ROLES, caller_of, has_role
+
+View = Callable[..., Any]
+
+
+def role_required(role: str) -> Callable[[View], View]:
+    """Lets a view answer only people of `role` or above; others get 403, and it is in the trail.
+
+    Strangers never come this far: LoginRequiredMiddleware sends them to sign in.
+    """
+    if role not in ROLES:
+        raise ValueError(f"no such role: {role}")
+
+    def decorate(view: View) -> View:
+        if iscoroutinefunction(view):
+
+            @functools.wraps(view)
+            async def guarded_async(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+                await sync_to_async(_require)(request, role)
+                return await view(request, *args, **kwargs)
+
+            guarded_async.required_role = role  # type: ignore[attr-defined]
+            return guarded_async
+
+        @functools.wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            _require(request, role)
+            return view(request, *args, **kwargs)
+
+        guarded.required_role = role  # type: ignore[attr-defined]
+        return guarded
+
+    return decorate
+
+
+def _require(request: HttpRequest, role: str) -> None:
+    if has_role(request.user, role):
+        return
+    record(
+        caller_of(request),
+        "page.refused",
+        subject=f"{request.method} {request.path}"[:200],
+        outcome="refused",
+    )
+    raise PermissionDenied(
+        _("Your account may not do this. It needs the role “%(role)s”.") % {"role": _(role)}
+    )

@@ -1,0 +1,5 @@
+from gateway.models.ledgers import AuditEntry, LedgerEvent
+from gateway.models.people import SetupCode, User
+from gateway.models.tokens import ApiToken, IdempotencyRecord
+
+__all__ = ["ApiToken", "AuditEntry", "IdempotencyRecord", "LedgerEvent", "SetupCode", "User"]

@@ -1,0 +1,96 @@
+"""People: roles, the first administrator, and the one-time code that lets them in."""
+
+import secrets
+from datetime import timedelta
+
+from django.contrib.auth.models import Group
+from django.contrib.auth.password_validation import validate_password
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from gateway import audit
+from gateway.callers import ROLES, Caller
+from gateway.errors import GatewayError
+from gateway.models import SetupCode, User
+from gateway.tokens import digest_of
+
+CODE_LIVES = timedelta(days=2)
+CODE_TRIES = 20
+_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # nothing that looks like something else
+
+
+def set_role(user: User, role: str, *, caller: Caller) -> User:
+    """Gives `user` one role (`gateway.callers.ROLES`), or none for an empty string.
+
+    An administrator may also open the admin site. The last one cannot be demoted.
+    """
+    if role and role not in ROLES:
+        raise GatewayError(_("There is no role “%(role)s”.") % {"role": role}, code="UNKNOWN_ROLE")
+    with transaction.atomic():
+        if role != "administrator" and not administrators().exclude(pk=user.pk).exists():
+            if administrators().filter(pk=user.pk).exists():
+                raise GatewayError(_("The last administrator must stay one."), code="LAST_ADMINISTRATOR")
+        user.groups.remove(*Group.objects.filter(name__in=ROLES))
+        if role:
+            user.groups.add(Group.objects.get(name=role))
+        user.is_staff = user.is_superuser = role == "administrator"
+        user.save(update_fields=["is_staff", "is_superuser"])
+    user._role = role  # type: ignore[attr-defined]
+    audit.record(caller, "person.role", subject=user.get_username(), detail={"role": role})
+    return user
+
+
+def administrators():  # type: ignore[no-untyped-def]
+    """Everybody who can administer now."""
+    return User.objects.filter(is_active=True).filter(is_superuser=True)
+
+
+def needs_setup() -> bool:
+    """True until there is an administrator."""
+    return not administrators().exists()
+
+
+def new_setup_code() -> str:
+    """Makes the code that the server prints, ending every earlier one. `XXXX-XXXX-XXXX`, about 59 bits."""
+    code = "-".join("".join(secrets.choice(_LETTERS) for _i in range(4)) for _j in range(3))
+    with transaction.atomic():
+        SetupCode.objects.filter(used_at=None).delete()
+        SetupCode.objects.create(digest=digest_of(code))
+    return code
+
+
+def make_first_administrator(
+    *, code: str, username: str, password: str, caller: Caller, language: str = ""
+) -> User:
+    """Makes the first administrator for whoever knows the printed code; the code then is used up.
+
+    Raises GatewayError `SETUP_DONE`, `SETUP_CODE_WRONG` or `USERNAME_TAKEN`, and Django's ValidationError
+    for a weak password. Two people at once: one wins, the other is told that setup is done.
+    """
+    if not needs_setup():
+        raise GatewayError(_("Setup is done already: sign in."), code="SETUP_DONE")
+    now = timezone.now()
+    live = SetupCode.objects.filter(used_at=None, created_at__gt=now - CODE_LIVES, tries__lt=CODE_TRIES)
+    row = live.filter(digest=digest_of(code.strip().upper())).first()
+    if row is None:
+        live.update(tries=F("tries") + 1)
+        audit.record(caller, "setup.refused", outcome="refused", reason="wrong code")
+        raise GatewayError(
+            _(
+                "That code is not the one the server printed. It works once, for two days; "
+                "`script/server` or `manage.py setup_code` prints a new one."
+            ),
+            code="SETUP_CODE_WRONG",
+        )
+    validate_password(password, User(username=username))
+    if User.objects.filter(username=username).exists():
+        raise GatewayError(_("That name is taken."), code="USERNAME_TAKEN")
+    with transaction.atomic():
+        if not SetupCode.objects.filter(pk=row.pk, used_at=None).update(used_at=now):
+            raise GatewayError(_("Setup is done already: sign in."), code="SETUP_DONE")
+        user = User.objects.create_user(username, password=password, language=language)
+        set_role(user, "administrator", caller=caller)
+    audit.record(caller, "setup.done", subject=username)
+    return user

@@ -1,0 +1,1 @@
+"""The project: settings, addresses, home page and health. It has no models."""

@@ -1,0 +1,19 @@
+from django.contrib import admin
+from django.urls import include, path
+
+from openclaw_web import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("", include("gateway.urls")),
+    path("archives/", include("archives.urls")),
+    path("agents/", include("agents.urls")),
+    path("plans/", include("plans.urls")),
+    path("workshop/", include("workshop.urls")),
+    path("tasks/", include("longrun.urls")),
+    path("health/", views.health, name="health"),
+    path("healthz", views.alive, name="alive"),
+    path("activity/", views.activity, name="activity"),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("admin/", admin.site.urls),
+]
