@@ -1,0 +1,138 @@
+"""The YAML block at the head of a skill or a draft.
+
+Two readings live side by side, as in the peer: the *lines*, which are kept byte for byte when a draft is
+rendered (contract §3.3), and the *values*, read by a YAML 1.2 parser that forgives one common slip, an
+unquoted value with ``: `` inside it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from workshop.hashes import js_string
+from workshop.names import trim, utf8
+
+MAX_BLOCK_BYTES = 65_536
+_FENCE = re.compile(r"---[ \t]*\Z")
+_TOP_KEY = re.compile(r"""(?P<key>[^\s#:'"\[\]{},&*!|>%@`-][^:]*?|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)""")
+_PLAIN_VALUE = re.compile(
+    r"""([^\s#:][^:]*:[ \t]+)([^\s'"|>&*!%@`\[{#].*: .*|[^\s'"|>&*!%@`\[{#].*:)[ \t]*\Z"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in a block. `line` counts in the file (the opening ``---`` is line 1)."""
+
+    message: str
+    line: int = 0
+    suggestion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The parsed block. `fatal` is set when nothing could be read, `repaired` when a slip was forgiven."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    fatal: Problem | None = None
+    repaired: Problem | None = None
+
+    def text(self, key: str) -> str:
+        """A scalar as trimmed text, empty when it is missing or not a scalar."""
+        value = self.data.get(key)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return trim(str(value)) if isinstance(value, (str, int, float)) else ""
+
+
+def normalise(text: str) -> str:
+    """A leading BOM is dropped; CRLF and lone CR become LF."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def split(text: str) -> tuple[list[str] | None, str]:
+    """`(lines of the block, body)` of normalised text; `(None, text)` where there is no block."""
+    lines = text.split("\n")
+    if not _FENCE.match(lines[0]):
+        return None, text
+    for number, line in enumerate(lines[1:], 1):
+        if _FENCE.match(line):
+            return lines[1:number], "\n".join(lines[number + 1 :])
+    return None, text
+
+
+def top_key(line: str) -> str | None:
+    """The top-level key a line begins, unquoted; None for anything else."""
+    match = _TOP_KEY.match(line)
+    return match["key"].strip("\"'") if match else None
+
+
+def without_keys(lines: list[str], keys: frozenset[str]) -> list[str]:
+    """`lines` without the named top-level keys (any case) and their continuation lines; trimmed."""
+    kept: list[str] = []
+    dropping = False
+    for line in lines:
+        key = top_key(line)
+        if key is not None:
+            dropping = key.lower() in keys
+        elif dropping and line[:1] not in ("", " ", "\t", "-"):
+            dropping = False
+        if not dropping:
+            kept.append(line)
+    return trim("\n".join(kept)).split("\n") if trim("\n".join(kept)) else []
+
+
+def _load(block: str) -> Any:
+    return YAML(typ="safe", pure=True).load(block)
+
+
+def _problem(error: Exception) -> Problem:
+    if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
+        return Problem(str(error.problem or error.context or "invalid YAML"), error.problem_mark.line + 2)
+    if isinstance(error, RecursionError):
+        return Problem("nested too deeply")
+    return Problem(str(error).split("\n", 1)[0] or "invalid YAML")
+
+
+def _repair(lines: list[str]) -> tuple[list[str], Problem | None]:
+    """Quote the plain top-level values that hold ``: ``; the first of them is reported."""
+    fixed, first = list(lines), None
+    for number, line in enumerate(lines):
+        if top_key(line) is None:
+            continue
+        match = _PLAIN_VALUE.match(line)
+        if match:
+            fixed[number] = match[1] + js_string(match[2].rstrip())
+            first = first or Problem("a value with ': ' inside needs quotes", number + 2, fixed[number])
+    return fixed, first
+
+
+def parse(lines: list[str] | None) -> Values:
+    """Read a block. Never raises: what is wrong comes back in the result."""
+    if not lines:
+        return Values()
+    block = "\n".join(lines) + "\n"
+    if len(utf8(block)) > MAX_BLOCK_BYTES:
+        return Values(fatal=Problem(f"the block is longer than {MAX_BLOCK_BYTES} bytes"))
+    repaired = None
+    try:
+        data = _load(block)
+    except (YAMLError, ValueError, TypeError, RecursionError, ArithmeticError) as error:
+        fatal = _problem(error)
+        fixed, repaired = _repair(lines)
+        if repaired is None:
+            return Values(fatal=fatal)
+        try:
+            data = _load("\n".join(fixed) + "\n")
+        except (YAMLError, ValueError, TypeError, RecursionError, ArithmeticError):
+            return Values(fatal=Problem(fatal.message, fatal.line, repaired.suggestion))
+    if data is None:
+        return Values(repaired=repaired)
+    if not isinstance(data, dict):
+        return Values(fatal=Problem("the block is not a list of `key: value` lines", 2))
+    return Values({str(key): value for key, value in data.items()}, repaired=repaired)
