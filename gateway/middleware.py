@@ -1,18 +1,23 @@
 """What every request passes: its id, a trusted proxy's sign-in, and how its reader likes to read."""
 
+import logging
 import re
 import secrets
+import time
 import zoneinfo
 from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.auth import get_user_model, login
 from django.http import HttpRequest, HttpResponse
+from django.template.response import SimpleTemplateResponse
 from django.utils import timezone, translation
 
 from gateway.audit import record
 from gateway.callers import caller_of
 from openclaw_web.logs import current_request_id
+
+logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 _AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -24,8 +29,17 @@ def request_id(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponse:
         request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]
         token = current_request_id.set(request.request_id)  # type: ignore[attr-defined]
+        began = time.monotonic()
         try:
             response = get_response(request)
+            # The path alone: what stands behind "?" can hold what somebody searched for.
+            logger.info(
+                "%s %s %d in %.0f ms",
+                request.method,
+                request.path,
+                response.status_code,
+                (time.monotonic() - began) * 1000,
+            )
         finally:
             current_request_id.reset(token)
         response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
@@ -76,8 +90,8 @@ def reader(get_response: GetResponse) -> GetResponse:
         with translation.override(language), timezone.override(_zone(zone)):
             request.LANGUAGE_CODE = language  # type: ignore[attr-defined]
             response = get_response(request)
-            if hasattr(response, "render") and not response.is_rendered:
-                response.render()
+            if isinstance(response, SimpleTemplateResponse) and not response.is_rendered:
+                response.render()  # while the language is active
         response.setdefault("Content-Language", language)
         return response
 

@@ -115,4 +115,4 @@ def _last_id() -> int:
 def _events_after(position: int) -> list[dict[str, Any]]:
     close_old_connections()
     rows = LedgerEvent.objects.filter(id__gt=position).order_by("id")
-    return list(rows.values("id", "kind", "agent_id", "subject", "data")[:_BATCH])
+    return [dict(row) for row in rows.values("id", "kind", "agent_id", "subject", "data")[:_BATCH]]

@@ -17,8 +17,8 @@ class User(AbstractUser):
     theme = models.CharField(_("theme"), max_length=8, blank=True, choices=Theme, default=Theme.SYSTEM)
 
     class Meta(AbstractUser.Meta):  # type: ignore[name-defined]
-        verbose_name = _("person")
-        verbose_name_plural = _("people")
+        verbose_name = _("person")  # type: ignore[assignment]
+        verbose_name_plural = _("people")  # type: ignore[assignment]
 
 
 class SetupCode(models.Model):

@@ -1,0 +1,145 @@
+"""`python -m openclaw_web.serve`: what `script/server` runs once the packages are there.
+
+Prepares database and static files, prints where to go, then becomes supervisord, which keeps the web
+server and the cluster running until it is stopped.
+"""
+
+import argparse
+import fcntl
+import os
+import pwd
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SUPERVISOR = """\
+[supervisord]
+nodaemon=true
+user={user}
+silent=false
+loglevel=warn
+logfile=/dev/null
+logfile_maxbytes=0
+pidfile={data}/supervisord.pid
+childlogdir={data}
+
+[program:web]
+command={python} -m uvicorn openclaw_web.asgi:application --host {host} --port {port} --workers {workers}
+    --lifespan off --no-proxy-headers --no-access-log --log-level warning --timeout-graceful-shutdown 5
+directory={root}
+startretries=1000000
+startsecs=2
+stopsignal=TERM
+stopwaitsecs=15
+stopasgroup=false
+killasgroup=true
+stdout_logfile=/dev/fd/1
+stdout_logfile_maxbytes=0
+redirect_stderr=true
+
+[program:cluster]
+command={python} manage.py cluster
+directory={root}
+startretries=1000000
+startsecs=2
+stopsignal=TERM
+stopwaitsecs=30
+stopasgroup=false
+killasgroup=true
+stdout_logfile=/dev/fd/1
+stdout_logfile_maxbytes=0
+redirect_stderr=true
+"""
+
+
+def main() -> None:
+    """Raises SystemExit 1 with a sentence where it cannot start."""
+    options = _options()
+    os.environ["OPENCLAW_WEB_HOST"] = options.host
+    os.environ["OPENCLAW_WEB_PORT"] = str(options.port)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
+    data = Path(os.environ.get("OPENCLAW_WEB_DATA_DIR", ROOT / "var")).expanduser().absolute()
+    os.environ["OPENCLAW_WEB_DATA_DIR"] = str(data)
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    address = f"http://{options.host}:{options.port}/"
+    _only_one(data, address)
+    _port_is_free(options.host, options.port)
+    for command in (["migrate"], ["createcachetable"], ["collectstatic", "--noinput"], ["check"]):
+        if command[0] == "check" and options.host in ("127.0.0.1", "localhost", "::1"):
+            continue
+        _manage(*command)
+    code = _manage("setup_code").strip()
+    print(f"\nOpenClaw Web runs at {address}")
+    if code:
+        print(f"One-time setup code: {code}")
+    print("Ctrl-C stops it.\n", flush=True)
+    _become_supervisor(data, options)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="script/server", description="Set-up, web server and cluster.")
+    parser.add_argument("--port", type=int, default=int(os.environ.get("OPENCLAW_WEB_PORT", "8000")))
+    parser.add_argument("--host", default=os.environ.get("OPENCLAW_WEB_HOST", "127.0.0.1"))
+    return parser.parse_args()
+
+
+def _only_one(data: Path, address: str) -> None:
+    """Holds a lock on the data dir for as long as this process (and what it becomes) lives."""
+    lock = os.open(data / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        running = os.read(lock, 300).decode(errors="replace").strip()
+        sys.exit(f"OpenClaw Web already runs on this data dir ({data}): {running or 'it is just starting'}")
+    os.set_inheritable(lock, True)
+    os.ftruncate(lock, 0)
+    os.write(lock, address.encode())
+
+
+def _port_is_free(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            sys.exit(
+                f"Port {port} on {host} cannot be used ({error.strerror}): try script/server --port {port + 1}"
+            )
+
+
+def _manage(*command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"manage.py {command[0]} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _become_supervisor(data: Path, options: argparse.Namespace) -> None:
+    config = data / "supervisord.conf"
+    text = SUPERVISOR.format(
+        user=pwd.getpwuid(os.getuid()).pw_name,
+        data=_escaped(data),
+        python=_escaped(shlex.quote(sys.executable)),
+        root=_escaped(ROOT),
+        host=options.host,
+        port=options.port,
+        workers=int(os.environ.get("WEB_WORKERS", "1")),
+    )
+    config.write_text(text)
+    os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-n", "-c", str(config)])  # noqa: S606
+
+
+def _escaped(value: object) -> str:
+    # supervisord expands % in its configuration.
+    return str(value).replace("%", "%%")
+
+
+if __name__ == "__main__":
+    main()
