@@ -145,6 +145,11 @@ if Q_BROKER_URL := env.str("Q_BROKER_URL", ""):
 else:
     Q_CLUSTER["orm"] = "default"
 
+# -- messages to sessions (gateway.deliveries)
+OPENCLAW_BIN = env.str("OPENCLAW_BIN", "openclaw")
+DELIVERY_TIMEOUT_SECONDS = env.int("DELIVERY_TIMEOUT_SECONDS", 30)
+DELIVERY_COOLDOWN_SECONDS = env.int("DELIVERY_COOLDOWN_SECONDS", 120)
+
 # -- people
 AUTH_USER_MODEL = "gateway.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]

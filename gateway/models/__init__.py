@@ -1,5 +1,15 @@
+from gateway.models.deliveries import Delivery, DeliveryAttempt
 from gateway.models.ledgers import AuditEntry, LedgerEvent
 from gateway.models.people import SetupCode, User
 from gateway.models.tokens import ApiToken, IdempotencyRecord
 
-__all__ = ["ApiToken", "AuditEntry", "IdempotencyRecord", "LedgerEvent", "SetupCode", "User"]
+__all__ = [
+    "ApiToken",
+    "AuditEntry",
+    "Delivery",
+    "DeliveryAttempt",
+    "IdempotencyRecord",
+    "LedgerEvent",
+    "SetupCode",
+    "User",
+]
