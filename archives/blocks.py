@@ -4,15 +4,13 @@ Pure text work in one pass over the lines; a 1 MB message with 15,000 braces sta
 Source: `seeds/bkn-archive.txt` 【JSON 输出形式】; `spec/archives.md` §5.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import PathRefused
-from .protocol import ROOT, ArchivePath, is_safe_id, name_key, parse_path
+from archives.errors import PathRefused
+from archives.protocol import ROOT, ArchivePath, is_safe_id, name_key, parse_path
 
 MARK = "archive_grid"
 MAX_BODY = 16 << 10

@@ -1,7 +1,5 @@
 """What this app refuses, with a stable code and a sentence for a person."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 
 from gateway.errors import AppError

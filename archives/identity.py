@@ -4,8 +4,6 @@ Source: `seeds/bkn-archive.txt` 【ARCHIVE_ID 规则】; `spec/archives.md` §1;
 in the contract (`tool-session-status`).
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Mapping
@@ -14,10 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from archives.errors import INVALID_SESSION, Blocked
+from archives.protocol import is_fallback_id, is_safe_id
 from gateway.errors import AppError
-
-from .errors import INVALID_SESSION, Blocked
-from .protocol import is_fallback_id, is_safe_id
 
 MAX_CALLS = 3
 _CARD_LINE = re.compile(r"^[ \t]*(?:🧵[ \t]*)?Session:[ \t]*([^\n]*)$", re.MULTILINE)

@@ -3,8 +3,6 @@
 Lint reads and never deletes; it follows no link. Source: `spec/archives.md` §6.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time
@@ -14,9 +12,9 @@ from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from pathlib import Path
 
-from .errors import ArchivesError, NotThere, PathRefused
-from .opening import open_file, open_folder, open_in_folder
-from .protocol import (
+from archives.errors import ArchivesError, NotThere, PathRefused
+from archives.opening import open_file, open_folder, open_in_folder
+from archives.protocol import (
     PLAN,
     ROOT,
     ArchivePath,
@@ -30,7 +28,7 @@ from .protocol import (
     read_timestamp,
     take_timestamp,
 )
-from .store import is_temporary
+from archives.store import is_temporary
 
 MAX_FINDINGS = 500
 MAX_DEPTH = 8

@@ -4,8 +4,6 @@ Each folder is opened relative to the one above it, so a folder swapped for a sy
 not followed; of files only regular ones are opened. Source: `spec/archives.md` §2, `reports.md` 12 and 39.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -16,8 +14,8 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
-from .errors import NotThere, PathRefused
-from .protocol import ArchivePath, parse_path
+from archives.errors import NotThere, PathRefused
+from archives.protocol import ArchivePath, parse_path
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

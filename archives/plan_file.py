@@ -5,8 +5,6 @@ Revisions are copies, never hard links: an agent that opens PLAN.md for writing 
 would change with it. Source: `spec/archives.md` §2, `spec/plans.md` §1.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os
@@ -18,10 +16,10 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from .errors import ArchivesError, Blocked, NotThere
-from .opening import open_file, open_folder
-from .protocol import PLAN, ArchivePath, check_id
-from .store import Check, Stored, content_reason, verify_file, write_temporary
+from archives.errors import ArchivesError, Blocked, NotThere
+from archives.opening import open_file, open_folder
+from archives.protocol import PLAN, ArchivePath, check_id
+from archives.store import Check, Stored, content_reason, verify_file, write_temporary
 
 _KEPT = re.compile(r"([0-9]{6})-([0-9a-f]{64})\.md", re.ASCII)
 

@@ -3,8 +3,6 @@
 Source: `seeds/bkn-archive.txt`; decisions in `spec/archives.md` §1 and §2. Identity is in `identity.py`.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from django.utils.translation import gettext as _
 
-from .errors import PathRefused
+from archives.errors import PathRefused
 
 ROOT = "archives"
 PLAN = "PLAN.md"

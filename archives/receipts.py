@@ -3,15 +3,13 @@
 Source: `seeds/bkn-archive.txt` 【状态回执与 WebUI 卡片渲染】; `spec/archives.md` §4.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .errors import PathRefused
-from .protocol import ROOT, ArchivePath, check_id
+from archives.errors import PathRefused
+from archives.protocol import ROOT, ArchivePath, check_id
 
 OK = "OK"
 BLOCKED = "BLOCKED"

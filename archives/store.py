@@ -4,8 +4,6 @@ Every function takes the workspace's root; `opening.py` holds how files are reac
 Source: `spec/archives.md` §2 and §3.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,9 +13,9 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from .errors import Blocked, NotThere, PathRefused
-from .opening import open_file, open_folder, open_in_folder
-from .protocol import ArchivePath, name_key, next_timestamp, parse_path, place
+from archives.errors import Blocked, NotThere, PathRefused
+from archives.opening import open_file, open_folder, open_in_folder
+from archives.protocol import ArchivePath, name_key, next_timestamp, parse_path, place
 
 TEMPORARY_PREFIX = ".ocw-"
 TEMPORARY_SUFFIX = ".tmp"
