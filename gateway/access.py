@@ -13,22 +13,30 @@ from gateway.audit import record
 from gateway.callers import ROLES, caller_of, has_role
 
 View = Callable[..., Any]
+_SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-def role_required(role: str) -> Callable[[View], View]:
+def role_required(role: str, *, unsafe: str = "") -> Callable[[View], View]:
     """Lets a view answer only people of `role` or above; others get 403, and it is in the trail.
 
+    Requests that may change something (everything but GET, HEAD and OPTIONS) need `unsafe`, by default a
+    reviewer at least: a viewer changes nothing unless a view says so (their own account, say).
     Strangers never come this far: LoginRequiredMiddleware sends them to sign in.
     """
-    if role not in ROLES:
-        raise ValueError(f"no such role: {role}")
+    unsafe = unsafe or ("reviewer" if role == "viewer" else role)
+    for name in (role, unsafe):
+        if name not in ROLES:
+            raise ValueError(f"no such role: {name}")
+
+    def needed(request: HttpRequest) -> str:
+        return role if request.method in _SAFE else unsafe
 
     def decorate(view: View) -> View:
         if iscoroutinefunction(view):
 
             @functools.wraps(view)
             async def guarded_async(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-                await sync_to_async(_require)(request, role)
+                await sync_to_async(_require)(request, needed(request))
                 return await view(request, *args, **kwargs)
 
             guarded_async.required_role = role  # type: ignore[attr-defined]
@@ -36,7 +44,7 @@ def role_required(role: str) -> Callable[[View], View]:
 
         @functools.wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            _require(request, role)
+            _require(request, needed(request))
             return view(request, *args, **kwargs)
 
         guarded.required_role = role  # type: ignore[attr-defined]

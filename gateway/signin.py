@@ -6,9 +6,11 @@ from django.contrib.auth import login
 from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
-from django.core.exceptions import ValidationError
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -54,6 +56,14 @@ class SignIn(auth_views.LoginView):
 @method_decorator(login_not_required, name="dispatch")
 class SignOut(auth_views.LogoutView):
     """POST: signs out. A stale tab may send it twice."""
+
+
+@login_not_required
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """The admin site's own sign-in address: one way in for all, and no way round the lock-out."""
+    if request.user.is_authenticated:
+        raise PermissionDenied(_("Your account may not do this. It needs the role “administrator”."))
+    return redirect_to_login(request.GET.get("next", ""), reverse("signin"))
 
 
 def locked_out(

@@ -1,6 +1,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from gateway import signin
 from openclaw_web import views
 
 urlpatterns = [
@@ -15,5 +16,7 @@ urlpatterns = [
     path("healthz", views.alive, name="alive"),
     path("activity/", views.activity, name="activity"),
     path("i18n/", include("django.conf.urls.i18n")),
+    path("admin/login/", signin.admin_sign_in),
+    path("admin/logout/", signin.SignOut.as_view()),
     path("admin/", admin.site.urls),
 ]
