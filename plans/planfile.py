@@ -22,12 +22,16 @@ LARGEST_FILE = 256 * 1024
 
 BULLET = r"(?:[-*+•·●▪◦‣]|[–—](?=\s))"
 HEADING_ID = re.compile(
-    r"^\s{0,3}(?:#{1,6}\s*)?(?:" + BULLET + r"\s+)?(?:\*\*|__)?\s*[\[【]\s*(?:\*\*|__)?`?Task[_ ]?ID`?(?:\*\*|__)?\s*[:：]\s*"
+    r"^\s{0,3}(?:#{1,6}\s*)?(?:"
+    + BULLET
+    + r"\s+)?(?:\*\*|__)?\s*[\[【]\s*(?:\*\*|__)?`?Task[_ ]?ID`?(?:\*\*|__)?\s*[:：]\s*"
     r"`?(?P<id>[^\]】`]*?)`?\s*[\]】]\s*(?:\*\*|__)?\s*(?P<name>.*?)\s*(?:\*\*|__)?\s*#*\s*$",
     re.IGNORECASE,
 )
 FIELD = re.compile(
-    r"^(?P<indent>\s*)(?P<bullet>" + BULLET + r"\s*)?(?P<bold>\*\*|__)?\s*(?P<name>[A-Za-z][A-Za-z0-9_ -]{0,39}?|[\u4e00-\u9fff]{2,12})"
+    r"^(?P<indent>\s*)(?P<bullet>"
+    + BULLET
+    + r"\s*)?(?P<bold>\*\*|__)?\s*(?P<name>[A-Za-z][A-Za-z0-9_ -]{0,39}?|[\u4e00-\u9fff]{2,12})"
     r"\s*(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*(?P<value>.*?)\s*$"
 )
 HEADING = re.compile(r"^\s{0,3}#{1,6}(?:\s|$)")
@@ -245,15 +249,25 @@ class _EntryReader:
             return False
         indent = _width(match["indent"])
         name = CANONICAL.get(re.sub(r"[\s_-]", "", match["name"]).lower())
-        inside_steps = self.name == "Action_Steps" and (self.step is not None or self.steps) and indent > self.indent
+        inside_steps = (
+            self.name == "Action_Steps" and (self.step is not None or self.steps) and indent > self.indent
+        )
         if inside_steps and (name is None or indent >= self.step_indent):
             return False
-        if name is None and not ((match["bullet"] or match["bold"]) and (not self.name or indent <= self.indent)):
+        if name is None and not (
+            (match["bullet"] or match["bold"]) and (not self.name or indent <= self.indent)
+        ):
             return False
-        if name is None and self.name == "Action_Steps" and not match["bold"]:
+        if name is None and self.name == "Action_Steps" and not (self.numbered or match["bold"]):
+            # Among unnumbered steps “- Collect: …” is a step like its neighbours.
             return False
         self.close()
-        self.name, self.known, self.line, self.indent = name or match["name"].strip(), bool(name), line.number, indent
+        self.name, self.known, self.line, self.indent = (
+            name or match["name"].strip(),
+            bool(name),
+            line.number,
+            indent,
+        )
         self.parts = [clean(match["value"])]
         return True
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 from django.utils.translation import gettext as _
@@ -15,10 +15,12 @@ from django.utils.translation import gettext as _
 from plans.errors import PlansError
 from plans.planfile import LARGEST_FILE, REQUIRED, Entry, PlanFile
 from plans.planfile_write import first_instruction, plan_path
-from plans.schedule import Timing
+from plans.schedule import AT, Timing, TimingError
 from plans.schedule_text import read_schedule, require_future
 
-PLACEHOLDER = re.compile(r"\{\{\s*(TASK_UUID|Task_Name|Current_Persona|ARCHIVE_ID|O_content|R_content)\s*\}\}|\{ARCHIVE_ID\}")
+PLACEHOLDER = re.compile(
+    r"\{\{\s*(TASK_UUID|Task_Name|Current_Persona|ARCHIVE_ID|O_content|R_content)\s*\}\}|\{ARCHIVE_ID\}"
+)
 TASK_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")
 LONGEST_ENTRY = 64 * 1024
 STATUSES = ("active",)
@@ -78,15 +80,23 @@ def holds(confirmed: Seal, file: PlanFile, task_id: str) -> bool:
     return now.entry == confirmed.entry or (now.body == confirmed.body and now.last != confirmed.last)
 
 
-def find_problems(file: PlanFile, task_id: str, *, archive_id: str, now: datetime, zone: str = "UTC") -> list[Problem]:
+def find_problems(
+    file: PlanFile, task_id: str, *, archive_id: str, now: datetime, zone: str = "UTC"
+) -> list[Problem]:
     """Everything that blocks confirming the entry `task_id`, in the order of the file's lines."""
     problems = _file_problems(file)
     found = file.find(task_id)
     if not found:
-        problems.append(Problem(1, "NO_TASK_ID", _("The file has no entry with Task_ID %(id)s.") % {"id": task_id or "?"}))
+        problems.append(
+            Problem(1, "NO_TASK_ID", _("The file has no entry with Task_ID %(id)s.") % {"id": task_id or "?"})
+        )
     if len(found) > 1:
         problems += [
-            Problem(entry.line, "DUPLICATE_TASK_ID", _("Task_ID %(id)s stands in this file more than once.") % {"id": task_id})
+            Problem(
+                entry.line,
+                "DUPLICATE_TASK_ID",
+                _("Task_ID %(id)s stands in this file more than once.") % {"id": task_id},
+            )
             for entry in found
         ]
     for entry in found[:1]:
@@ -116,7 +126,9 @@ def _entry_problems(file: PlanFile, entry: Entry, archive_id: str) -> list[Probl
         problems.append(Problem(entry.line, "ENTRY_TOO_LONG", _("One entry may have 64 KiB at most.")))
     for name in REQUIRED:
         if name != "Task_ID" and not _filled(entry, name):
-            problems.append(Problem(entry.line_of(name), "MISSING_FIELD", _("%(field)s is missing.") % {"field": name}))
+            problems.append(
+                Problem(entry.line_of(name), "MISSING_FIELD", _("%(field)s is missing.") % {"field": name})
+            )
     for field in entry.repeated:
         text = _("%(field)s is given a second time.") % {"field": field.name}
         problems.append(Problem(field.line, "REPEATED_FIELD", text))
@@ -124,7 +136,9 @@ def _entry_problems(file: PlanFile, entry: Entry, archive_id: str) -> list[Probl
     if restated and restated.value.strip("`") != entry.task_id:
         text = _("This Task_ID differs from the one in the heading, %(id)s.") % {"id": entry.task_id}
         problems.append(Problem(restated.line, "CONTRADICTING_TASK_ID", text))
-    problems += _path_problems(entry, archive_id) + _status_problems(entry) + _step_problems(entry, archive_id)
+    problems += (
+        _path_problems(entry, archive_id) + _status_problems(entry) + _step_problems(entry, archive_id)
+    )
     for number, line in enumerate(file.text_of(entry).split("\n"), entry.line):
         if match := PLACEHOLDER.search(line):
             text = _("%(mark)s is still the template's, not filled in.") % {"mark": match[0]}
@@ -140,7 +154,10 @@ def _path_problems(entry: Entry, archive_id: str) -> list[Problem]:
     value = entry.value("Archive_Path").strip().strip("`").strip()
     if not value or value == plan_path(archive_id):
         return []
-    text = _("Archive_Path names %(path)s; this file is %(right)s.") % {"path": value[:200], "right": plan_path(archive_id)}
+    text = _("Archive_Path names %(path)s; this file is %(right)s.") % {
+        "path": value[:200],
+        "right": plan_path(archive_id),
+    }
     return [Problem(entry.line_of("Archive_Path"), "WRONG_ARCHIVE", text)]
 
 
@@ -148,7 +165,9 @@ def _status_problems(entry: Entry) -> list[Problem]:
     value = entry.value("Status").strip().lower()
     if not value or value in STATUSES:
         return []
-    text = _("Status says “%(status)s”; only an Active plan is scheduled.") % {"status": entry.value("Status")[:60]}
+    text = _("Status says “%(status)s”; only an Active plan is scheduled.") % {
+        "status": entry.value("Status")[:60]
+    }
     return [Problem(entry.line_of("Status"), "NOT_ACTIVE", text)]
 
 
@@ -188,5 +207,15 @@ def _schedule_problems(entry: Entry, *, now: datetime, zone: str) -> list[Proble
 
 
 def entry_timing(entry: Entry, *, now: datetime, zone: str = "UTC") -> Timing:
-    """The Timing that the entry's field Schedule spells; raises TimingError."""
-    return read_schedule(entry.value("Schedule"), now=now, zone=zone)
+    """The Timing that the entry's field Schedule spells; raises TimingError.
+
+    “in 20m” means another instant each time it is read, so a file may not say it.
+    """
+    timing = read_schedule(entry.value("Schedule"), now=now, zone=zone)
+    if (
+        timing.kind == AT
+        and read_schedule(entry.value("Schedule"), now=now + timedelta(days=1), zone=zone) != timing
+    ):
+        message = _("The schedule “%(text)s” moves with the clock: write the instant itself.")
+        raise TimingError(message % {"text": entry.value("Schedule")[:60]}, code="RELATIVE_INSTANT")
+    return timing

@@ -7,7 +7,6 @@ are not translated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -19,7 +18,7 @@ INSTRUCTION = "从路径 archives/{archive_id}/PLAN.md 中读取 Task_ID: {task_
 READ_LABEL = "**[读取本文件指令]**："
 CHECK_STEP = "**[上下文校验]**：确认当前上下文已对齐 `SOUL.md` 与 `IDENTITY.md`。"
 ACT_LABEL = "**[执行动作]**："
-ARCHIVE_STEP = "**[归档校验]**：验证输出物已存入 `archives/{archive_id}/{{{{TIMESTAMP}}}}/` 目录。"
+ARCHIVE_STEP = "**[归档校验]**：验证输出物已存入 `archives/{archive_id}/{{TIMESTAMP}}/` 目录。"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def _steps(draft: Draft) -> list[str]:
         f"{READ_LABEL}从路径 `{path}` 中读取 `Task_ID: {draft.task_id}` 的详细计划并按步骤执行。",
         CHECK_STEP,
         *(f"{ACT_LABEL}{_continued(action, indent='     ')}" for action in draft.actions),
-        ARCHIVE_STEP.format(archive_id=draft.archive_id).replace("{{", "{").replace("}}", "}"),
+        ARCHIVE_STEP.format(archive_id=draft.archive_id),
     ]
 
 
@@ -155,7 +154,7 @@ def _appended(file: PlanFile, text: str) -> bytes:
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         return raw + body
     gap = newline if raw.endswith(b"\n") else newline * 2
-    if raw.endswith(b"\n\n") or raw.endswith(b"\n\r\n"):
+    if raw.endswith((b"\n\n", b"\n\r\n")):
         gap = b""
     return raw + gap + body
 
@@ -164,7 +163,9 @@ def _encode(text: str, *, crlf: bool) -> bytes:
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise PlansError(_("The text holds half of a character (a lone surrogate)."), code="BAD_TEXT") from error
+        raise PlansError(
+            _("The text holds half of a character (a lone surrogate)."), code="BAD_TEXT"
+        ) from error
     if b"\x00" in data:
         raise PlansError(_("The text holds a NUL character."), code="BAD_TEXT")
     return data.replace(b"\n", b"\r\n") if crlf else data
@@ -197,12 +198,9 @@ def set_field(text: str, name: str, value: str) -> str:
             lines[index],
         )
         return "\n".join(lines)
-    after = max((entry.line_of(known) for known in ("Role_Context", "Archive_Path", "Status")), default=entry.line)
+    after = max(
+        (entry.line_of(known) for known in ("Role_Context", "Archive_Path", "Status")), default=entry.line
+    )
     ending = "\r" if lines[after - 1].endswith("\r") else ""
     lines.insert(after, canonical + ending)
     return "\n".join(lines)
-
-
-def edited_draft(draft_extras: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Extra fields as a Draft wants them, without those a Draft has a place for."""
-    return tuple((name, value) for name, value in draft_extras if name not in CANONICAL.values())

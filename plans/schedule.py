@@ -55,7 +55,9 @@ class Timing:
         """The same rhythm counted from `anchor`; only an interval has one."""
         if self.kind != EVERY:
             return self
-        return Timing(EVERY, self.zone, every=self.every, anchor=anchor.astimezone(UTC).replace(microsecond=0))
+        return Timing(
+            EVERY, self.zone, every=self.every, anchor=anchor.astimezone(UTC).replace(microsecond=0)
+        )
 
 
 @lru_cache(maxsize=256)
@@ -145,7 +147,9 @@ def upcoming(timing: Timing, after: datetime, count: int = 5) -> list[datetime]:
     return found
 
 
-def due_between(timing: Timing, after: datetime, until: datetime, *, newest: int = 500) -> tuple[list[datetime], int]:
+def due_between(
+    timing: Timing, after: datetime, until: datetime, *, newest: int = 500
+) -> tuple[list[datetime], int]:
     """The instants in (after, until], oldest first, cut to the `newest`, and how many there were in all.
 
     A machine that was off for a year with a plan due every second must not be asked to list them: an interval is
@@ -175,7 +179,9 @@ def _intervals_between(
     return [start + n * step for n in range(min(count, newest))], count
 
 
-def _cron_between(timing: Timing, after: datetime, until: datetime, newest: int) -> tuple[list[datetime], int]:
+def _cron_between(
+    timing: Timing, after: datetime, until: datetime, newest: int
+) -> tuple[list[datetime], int]:
     stretch = timedelta(hours=1)
     while True:
         start = max(after, until - stretch)

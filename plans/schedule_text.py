@@ -42,7 +42,9 @@ LENGTH_PART = re.compile(rf"(\d+)\s*({'|'.join(sorted(UNIT_OF, key=len, reverse=
 FIELD_RANGES = ((0, 59), (0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 DAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-FORM = re.compile(r"^\s*(at|every|cron)\b[\s:：]*(.*?)\s*(?:[(（]\s*([A-Za-z0-9_+\-/]+)\s*[)）])?\s*$", re.IGNORECASE | re.S)
+FORM = re.compile(
+    r"^\s*(at|every|cron)\b[\s:：]*(.*?)\s*(?:[(（]\s*([A-Za-z0-9_+\-/]+)\s*[)）])?\s*$", re.IGNORECASE | re.S
+)
 STAMP = re.compile(
     r"^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$",
     re.IGNORECASE,
@@ -122,7 +124,9 @@ def read_instant(value: str, *, zone: str, now: datetime) -> datetime:
     if not 1970 <= local.year < LAST_YEAR:
         raise TimingError(_("The year %(year)d is out of reach.") % {"year": local.year}, code="BAD_INSTANT")
     if offset:
-        return datetime.fromisoformat(local.isoformat() + offset.upper().replace("Z", "+00:00")).astimezone(UTC)
+        return datetime.fromisoformat(local.isoformat() + offset.upper().replace("Z", "+00:00")).astimezone(
+            UTC
+        )
     return to_instant(local, load_zone(zone))
 
 
@@ -132,7 +136,9 @@ def read_length(text: str) -> int:
     while rest:
         match = LENGTH_PART.match(rest)
         if not match:
-            message = _("“%(text)s” is no length of time. Write 20m, 1h30m or 2d.") % {"text": text.strip()[:60]}
+            message = _("“%(text)s” is no length of time. Write 20m, 1h30m or 2d.") % {
+                "text": text.strip()[:60]
+            }
             raise TimingError(message, code="BAD_LENGTH")
         total += int(match[1][:12]) * SECONDS[UNIT_OF[match[2].lower()]]
         rest = rest[match.end() :]
@@ -182,7 +188,9 @@ def check_cron(expr: str) -> str:
         if str(error) == "Bad day-of-month":
             never = True
         else:
-            raise TimingError(_("“%(expr)s” cannot be read: %(why)s.") % {"expr": normal, "why": error}, code="BAD_CRON") from error
+            raise TimingError(
+                _("“%(expr)s” cannot be read: %(why)s.") % {"expr": normal, "why": error}, code="BAD_CRON"
+            ) from error
     if never:
         message = _("“%(expr)s” names a day that never comes: nothing would ever run.") % {"expr": normal}
         raise TimingError(message, code="SCHEDULE_NEVER_DUE")
@@ -200,9 +208,16 @@ def _check_field(field: str, index: int) -> None:
                 raise _field_error(field, index, _("the range %(range)s runs backwards") % {"range": term})
         number = _number(term, index)
         if number is not None and not low <= number <= high:
-            raise _field_error(field, index, _("%(n)d is not between %(low)d and %(high)d") % {"n": number, "low": low, "high": high})
+            raise _field_error(
+                field,
+                index,
+                _("%(n)d is not between %(low)d and %(high)d") % {"n": number, "low": low, "high": high},
+            )
     try:
-        CronSim(" ".join(["0", "0", "0", "*", "*", "*"][:index] + [field] + ["*"] * (5 - index)), datetime(2000, 1, 1))
+        CronSim(
+            " ".join(["0", "0", "0", "*", "*", "*"][:index] + [field] + ["*"] * (5 - index)),
+            datetime(2000, 1, 1),
+        )
     except CronSimError as error:
         raise _field_error(field, index, _("it cannot be read")) from error
 
@@ -218,5 +233,9 @@ def _number(text: str, index: int) -> int | None:
 
 def _field_error(field: str, index: int, why: str) -> TimingError:
     labels = (_("second"), _("minute"), _("hour"), _("day of month"), _("month"), _("day of week"))
-    message = _("The %(field)s field “%(text)s” is wrong: %(why)s.") % {"field": labels[index], "text": field[:60], "why": why}
+    message = _("The %(field)s field “%(text)s” is wrong: %(why)s.") % {
+        "field": labels[index],
+        "text": field[:60],
+        "why": why,
+    }
     return TimingError(message, code="BAD_CRON")

@@ -7,6 +7,7 @@ value, so that the words never say less than the expression does.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -28,6 +29,8 @@ def describe_timing(timing: Timing) -> str:
     fields = timing.expr.split()
     if len(fields) == 5:
         fields.insert(0, "0")
+    if fields[2:] == ["*", "*", "*", "*"]:
+        return _("%(times)s (%(zone)s)") % {"times": _describe_times(*fields[:3]), "zone": timing.zone}
     return _("%(days)s %(times)s (%(zone)s)") % {
         "days": _describe_days(*fields[3:]),
         "times": _describe_times(*fields[:3]),
@@ -66,7 +69,9 @@ def _describe_times(second: str, minute: str, hour: str) -> str:
         ]
         if len(clock) <= 12:
             return _("at %(times)s") % {"times": _join(clock)}
-    parts = [_describe_part(hour, _hour_words), _describe_part(minute, _minute_words)]
+    parts = [_describe_part(minute, _minute_words)]
+    if hour != "*":
+        parts.insert(0, _describe_part(hour, _hour_words))
     if second != "0":
         parts.append(_describe_part(second, _second_words))
     if hour == "*" and minutes is not None and second == "0":
@@ -74,10 +79,10 @@ def _describe_times(second: str, minute: str, hour: str) -> str:
     return _(", ").join(part for part in parts if part)
 
 
-def _describe_part(field: str, words: dict[str, object]) -> str:
+def _describe_part(field: str, words: Callable[..., dict[str, str]]) -> str:
     step = re.fullmatch(r"(\*|\d+-\d+|\d+)/(\d+)", field)
     if field == "*":
-        return str(words()["all"])
+        return words()["all"]
     if step and step[1] == "*":
         return words(int(step[2]))["step"]
     if step:
@@ -87,9 +92,9 @@ def _describe_part(field: str, words: dict[str, object]) -> str:
 
 def _hour_words(n: int = 1) -> dict[str, str]:
     return {
-        "all": _("in every hour"),
         "step": ngettext("every hour", "every %(n)d hours from 00:00", n) % {"n": n},
-        "step_from": ngettext("every hour of hours %%(range)s", "every %(n)d hours of hours %%(range)s", n) % {"n": n},
+        "step_from": ngettext("every hour of hours %%(range)s", "every %(n)d hours of hours %%(range)s", n)
+        % {"n": n},
         "list": _("in hours %(list)s"),
     }
 
@@ -98,7 +103,9 @@ def _minute_words(n: int = 1) -> dict[str, str]:
     return {
         "all": _("every minute"),
         "step": ngettext("every minute", "every %(n)d minutes", n) % {"n": n},
-        "step_from": ngettext("every minute of minutes %%(range)s", "every %(n)d minutes of minutes %%(range)s", n)
+        "step_from": ngettext(
+            "every minute of minutes %%(range)s", "every %(n)d minutes of minutes %%(range)s", n
+        )
         % {"n": n},
         "list": _("at minutes %(list)s"),
     }
@@ -108,7 +115,9 @@ def _second_words(n: int = 1) -> dict[str, str]:
     return {
         "all": _("every second"),
         "step": ngettext("every second", "every %(n)d seconds", n) % {"n": n},
-        "step_from": ngettext("every second of seconds %%(range)s", "every %(n)d seconds of seconds %%(range)s", n)
+        "step_from": ngettext(
+            "every second of seconds %%(range)s", "every %(n)d seconds of seconds %%(range)s", n
+        )
         % {"n": n},
         "list": _("at seconds %(list)s"),
     }
@@ -155,7 +164,9 @@ def _weekday_terms(field: str) -> list[str]:
             terms.append(_("every %(step)sth day of %(range)s") % _step(term, "0-6"))
         elif "-" in term:
             first, last = term.split("-")
-            terms.append(_("%(first)s to %(last)s") % {"first": weekday_name(first), "last": weekday_name(last)})
+            terms.append(
+                _("%(first)s to %(last)s") % {"first": weekday_name(first), "last": weekday_name(last)}
+            )
         else:
             terms.append(weekday_name(term))
     return terms
@@ -168,7 +179,9 @@ def _month_terms(field: str) -> list[str]:
             terms.append(_("every %(step)sth month of %(range)s") % _step(term, "1-12"))
         elif "-" in term:
             first, last = term.split("-")
-            terms.append(_("%(first)s to %(last)s") % {"first": _month_name(first), "last": _month_name(last)})
+            terms.append(
+                _("%(first)s to %(last)s") % {"first": _month_name(first), "last": _month_name(last)}
+            )
         else:
             terms.append(_month_name(term))
     return terms
