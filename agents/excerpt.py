@@ -28,7 +28,9 @@ def masked_line(line: str) -> str:
 
     def hide(match: re.Match[str]) -> str:
         found = match[0]
-        is_key = bool(_KEY_FOLLOWS.match(line, match.end())) and not _VALUE_BEFORE.search(line[: match.start()])
+        is_key = bool(_KEY_FOLLOWS.match(line, match.end())) and not _VALUE_BEFORE.search(
+            line[: match.start()]
+        )
         if match["comment"]:
             return found[:2] + DOT * (len(found) - 2)
         if is_key and len(found) <= 64:
@@ -46,4 +48,7 @@ def masked_excerpt(text: str, line: int) -> tuple[tuple[int, str], ...]:
     lines = text.split("\n")
     first = max(1, line - LINES_BEFORE)
     last = min(len(lines), line + LINES_AFTER)
-    return tuple((number, masked_line(lines[number - 1][:LINE_CHARS].rstrip("\r"))) for number in range(first, last + 1))
+    return tuple(
+        (number, masked_line(lines[number - 1][:LINE_CHARS].rstrip("\r")))
+        for number in range(first, last + 1)
+    )

@@ -41,7 +41,12 @@ def plan_reply(messages: list[dict[str, Any]]) -> dict[str, Any]:
     """What to answer: `{text, call: (name, arguments) | None, slow: seconds, fail: status | None}`."""
     last_user = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
     asked = text_of(messages[last_user].get("content")) if last_user >= 0 else ""
-    reply: dict[str, Any] = {"text": f"stub: {asked.strip()[:ECHO_CHARS]}", "call": None, "slow": 0.0, "fail": None}
+    reply: dict[str, Any] = {
+        "text": f"stub: {asked.strip()[:ECHO_CHARS]}",
+        "call": None,
+        "slow": 0.0,
+        "fail": None,
+    }
     for word, value in DIRECTIVE.findall(asked):
         if word == "say":
             reply["text"] = value
@@ -106,7 +111,9 @@ class Handler(BaseHTTPRequestHandler):
         reply = plan_reply(messages)
         time.sleep(reply["slow"])
         if reply["fail"]:
-            self.send_object(reply["fail"], {"error": {"message": "the stub was told to fail", "type": "stub"}})
+            self.send_object(
+                reply["fail"], {"error": {"message": "the stub was told to fail", "type": "stub"}}
+            )
         elif asked.get("stream"):
             self.stream(asked, messages, reply)
         else:
@@ -121,10 +128,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         frames = [
-            self.envelope(asked, "chat.completion.chunk", [{"index": 0, "delta": delta, "finish_reason": finish}])
+            self.envelope(
+                asked, "chat.completion.chunk", [{"index": 0, "delta": delta, "finish_reason": finish}]
+            )
             for delta, finish in chunks_of(reply)
         ]
-        usage = self.envelope(asked, "chat.completion.chunk", []) | {"usage": tokens_of(messages, reply["text"])}
+        usage = self.envelope(asked, "chat.completion.chunk", []) | {
+            "usage": tokens_of(messages, reply["text"])
+        }
         for frame in [*frames, usage]:
             self.wfile.write(f"data: {json.dumps(frame)}\n\n".encode())
             self.wfile.flush()
