@@ -94,3 +94,21 @@ def make_first_administrator(
         set_role(user, "administrator", caller=caller)
     audit.record(caller, "setup.done", subject=username)
     return user
+
+
+def keep_reading(user: User, **choices: str) -> User:
+    """Keeps how `user` likes to read: any of `language`, `theme`, `time_zone` (empty: not pinned)."""
+    if unknown := set(choices) - {"language", "theme", "time_zone"}:
+        raise ValueError(f"not a reading choice: {sorted(unknown)}")
+    for name, value in choices.items():
+        setattr(user, name, value)
+    user.save(update_fields=list(choices))
+    return user
+
+
+def change_password(user: User, password: str, *, caller: Caller) -> User:
+    """Sets a password that a form has validated. Every other session of `user` ends with it."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    audit.record(caller, "person.password_changed", subject=user.get_username())
+    return user

@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from gateway import signin
-from openclaw_web import views
+from openclaw_web import preferences, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -12,10 +12,13 @@ urlpatterns = [
     path("plans/", include("plans.urls")),
     path("workshop/", include("workshop.urls")),
     path("tasks/", include("longrun.urls")),
+    path("search/", views.search, name="search"),
     path("health/", views.health, name="health"),
     path("healthz", views.alive, name="alive"),
     path("activity/", views.activity, name="activity"),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("account/", preferences.account, name="account"),
+    path("reading/language", preferences.set_language, name="set_language"),
+    path("reading/theme", preferences.set_theme, name="set_theme"),
     path("admin/login/", signin.admin_sign_in),
     path("admin/logout/", signin.SignOut.as_view()),
     path("admin/", admin.site.urls),

@@ -34,3 +34,10 @@ def activity(request: HttpRequest) -> HttpResponse:
 def alive(request: HttpRequest) -> JsonResponse:
     """`{"ok": true}` while this process answers; tells a stranger nothing else."""
     return JsonResponse({"ok": True, "status": "live"})
+
+
+@role_required("viewer")
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """What every app finds for `q`."""
+    return render_page(request, "openclaw_web/search.html", {"query": request.GET.get("q", "").strip()[:200]})

@@ -1,0 +1,138 @@
+"""Whether background work goes on: the cluster's heartbeat, the queue's age, yesterday's failures.
+
+The heartbeat lies in the database cache, where web and cluster both see it. `manage.py cluster` writes it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.core.cache import caches
+from django.db import DatabaseError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_q.conf import Conf
+from django_q.models import Failure, OrmQ
+
+BEAT_KEY = "cluster:heartbeat"
+BEAT_EVERY = 10.0  # seconds between two heartbeats
+DOWN_AFTER = timedelta(seconds=35)  # three missed beats and a little; below the promised minute
+STUCK_AFTER = timedelta(minutes=5)  # a task that waits longer although the cluster lives
+_KEPT = 400 * 86400
+_LOOKED_AT_MOST_EVERY = 3  # seconds
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """What is known about background work.
+
+    `status`: `up`, `stuck` (alive, but the oldest task waits over five minutes), `down`, `never`.
+    `queued` and `oldest_wait` are None where the broker cannot tell (Redis has no age).
+    """
+
+    status: Literal["up", "stuck", "down", "never"]
+    last_seen: datetime | None = None
+    cluster_id: str = ""
+    host: str = ""
+    pid: int = 0
+    workers: int = 0
+    queued: int | None = None
+    oldest_wait: timedelta | None = None
+    failures: int = 0
+
+    @property
+    def alive(self) -> bool:
+        return self.status in ("up", "stuck")
+
+    @property
+    def tone(self) -> str:
+        return {"up": "ok", "stuck": "warn", "down": "bad", "never": "bad"}[self.status]
+
+    @property
+    def word(self) -> str:
+        return {
+            "up": _("Background works"),
+            "stuck": _("Background is stuck"),
+            "down": _("Background is down"),
+            "never": _("Background never ran"),
+        }[self.status]
+
+    @property
+    def brief(self) -> str:
+        """The word where there is room for one only."""
+        return {"up": _("OK"), "stuck": _("stuck"), "down": _("down"), "never": _("down")}[self.status]
+
+    @property
+    def sentence(self) -> str:
+        """What it means and the one thing to do."""
+        return {
+            "up": _("The background cluster answers."),
+            "stuck": _(
+                "The cluster answers, but work waits for minutes. Look at the queue on the health page."
+            ),
+            "down": _(
+                "Schedules, runs and watchdogs stand still. Start it with `script/server`, "
+                "or alone with `manage.py cluster`."
+            ),
+            "never": _(
+                "Schedules, runs and watchdogs need it. Start it with `script/server`, "
+                "or alone with `manage.py cluster`."
+            ),
+        }[self.status]
+
+
+def beat(*, cluster_id: str, host: str, pid: int, workers: int, now: datetime | None = None) -> None:
+    """Writes the heartbeat. Called only while the sentinel is alive."""
+    caches["default"].set(
+        BEAT_KEY,
+        {
+            "at": now or timezone.now(),
+            "cluster_id": cluster_id,
+            "host": host,
+            "pid": pid,
+            "workers": workers,
+        },
+        _KEPT,
+    )
+
+
+def cluster_state() -> ClusterState:
+    """The state now; looked up at most every three seconds in one process."""
+    return caches["local"].get_or_set("cluster:state", read_cluster_state, _LOOKED_AT_MOST_EVERY)
+
+
+def read_cluster_state(now: datetime | None = None) -> ClusterState:
+    """The state as the database tells it at `now`."""
+    now = now or timezone.now()
+    try:
+        last: dict[str, Any] = caches["default"].get(BEAT_KEY) or {}
+    except DatabaseError:
+        last = {}  # the cache table comes with `manage.py createcachetable`
+    queued, oldest = _queue(now)
+    facts = {
+        "last_seen": last.get("at"),
+        "cluster_id": last.get("cluster_id", ""),
+        "host": last.get("host", ""),
+        "pid": last.get("pid", 0),
+        "workers": last.get("workers", 0),
+        "queued": queued,
+        "oldest_wait": oldest,
+        "failures": Failure.objects.filter(stopped__gt=now - timedelta(days=1)).count(),
+    }
+    if not last:
+        return ClusterState("never", **facts)
+    if now - last["at"] > DOWN_AFTER:
+        return ClusterState("down", **facts)
+    if oldest is not None and oldest > STUCK_AFTER:
+        return ClusterState("stuck", **facts)
+    return ClusterState("up", **facts)
+
+
+def _queue(now: datetime) -> tuple[int | None, timedelta | None]:
+    """How many tasks wait for a worker, and how long the oldest has. A taken task is locked into the future."""
+    if not Conf.ORM:
+        return None, None
+    waiting = OrmQ.objects.filter(lock__lte=now)
+    count = waiting.count()
+    first = waiting.order_by("lock").values_list("lock", flat=True).first() if count else None
+    return count, (now - first if first else None)
