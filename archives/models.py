@@ -107,15 +107,15 @@ class ArchiveFile(models.Model):
     size = models.PositiveBigIntegerField(_("size in bytes"))
     modified_at = models.DateTimeField(_("modified"))
     day = models.CharField(_("day"), max_length=10)
-    # "<TIMESTAMP> <name> <archive id> <agent>", cut: pages go by this column and then by id.
-    sort_key = models.CharField(max_length=100)
+    # "<TIMESTAMP> <archive id>/<name> <agent>": one column to page by, the same after every rebuild.
+    sort_key = models.CharField(max_length=600)
     # What search looks at; `search.py` makes it and keeps its full-text index by triggers.
     search_text = models.TextField(blank=True, editable=False)
 
     class Meta:
         verbose_name = _("archived file")
         verbose_name_plural = _("archived files")
-        ordering = ["-sort_key", "-id"]
+        ordering = ["-sort_key"]
         constraints = [
             models.UniqueConstraint(fields=["bucket", "name"], name="file_once_a_bucket"),
             models.UniqueConstraint(
@@ -123,10 +123,9 @@ class ArchiveFile(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["-sort_key", "-id"]),
-            models.Index(fields=["workspace", "-sort_key", "-id"]),
+            models.Index(fields=["-sort_key"]),
+            models.Index(fields=["workspace", "-sort_key"]),
             models.Index(fields=["archive", "kind"]),
-            models.Index(fields=["archive", "-sort_key", "-id"]),
             models.Index(fields=["day", "archive"]),
         ]
 
