@@ -5,128 +5,200 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Archive',
+            name="Archive",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('archive_id', models.CharField(max_length=128, verbose_name='archive id')),
-                ('is_fallback', models.BooleanField(default=False, verbose_name='fallback id')),
-                ('has_plan', models.BooleanField(default=False, verbose_name='has a plan')),
-                ('file_count', models.PositiveIntegerField(default=0, verbose_name='files')),
-                ('bucket_count', models.PositiveIntegerField(default=0, verbose_name='buckets')),
-                ('total_size', models.PositiveBigIntegerField(default=0, verbose_name='size in bytes')),
-                ('newest_at', models.DateTimeField(blank=True, null=True, verbose_name='newest output')),
-                ('sort_key', models.CharField(db_index=True, max_length=300)),
-                ('folder_mtime_ns', models.BigIntegerField(default=0, editable=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("archive_id", models.CharField(max_length=128, verbose_name="archive id")),
+                ("is_fallback", models.BooleanField(default=False, verbose_name="fallback id")),
+                ("has_plan", models.BooleanField(default=False, verbose_name="has a plan")),
+                ("file_count", models.PositiveIntegerField(default=0, verbose_name="files")),
+                ("bucket_count", models.PositiveIntegerField(default=0, verbose_name="buckets")),
+                ("total_size", models.PositiveBigIntegerField(default=0, verbose_name="size in bytes")),
+                ("newest_at", models.DateTimeField(blank=True, null=True, verbose_name="newest output")),
+                ("sort_key", models.CharField(db_index=True, max_length=300)),
+                ("folder_mtime_ns", models.BigIntegerField(default=0, editable=False)),
             ],
             options={
-                'verbose_name': 'archive',
-                'verbose_name_plural': 'archives',
-                'ordering': ['-sort_key'],
+                "verbose_name": "archive",
+                "verbose_name_plural": "archives",
+                "ordering": ["-sort_key"],
             },
         ),
         migrations.CreateModel(
-            name='Workspace',
+            name="Workspace",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('agent_id', models.CharField(max_length=128, unique=True, verbose_name='agent')),
-                ('root', models.CharField(max_length=4096, verbose_name='folder')),
-                ('label', models.CharField(blank=True, max_length=200, verbose_name='name')),
-                ('zone', models.CharField(blank=True, help_text='Empty: the local time of this host.', max_length=64, verbose_name='time zone')),
-                ('folder_mtime_ns', models.BigIntegerField(default=0, editable=False)),
-                ('scanned_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='last look at the disk')),
-                ('scan_error', models.CharField(blank=True, editable=False, max_length=500, verbose_name='what the last look met')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("agent_id", models.CharField(max_length=128, unique=True, verbose_name="agent")),
+                ("root", models.CharField(max_length=4096, verbose_name="folder")),
+                ("label", models.CharField(blank=True, max_length=200, verbose_name="name")),
+                (
+                    "zone",
+                    models.CharField(
+                        blank=True,
+                        help_text="Empty: the local time of this host.",
+                        max_length=64,
+                        verbose_name="time zone",
+                    ),
+                ),
+                ("folder_mtime_ns", models.BigIntegerField(default=0, editable=False)),
+                (
+                    "scanned_at",
+                    models.DateTimeField(
+                        blank=True, editable=False, null=True, verbose_name="last look at the disk"
+                    ),
+                ),
+                (
+                    "scan_error",
+                    models.CharField(
+                        blank=True, editable=False, max_length=500, verbose_name="what the last look met"
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'workspace',
-                'verbose_name_plural': 'workspaces',
-                'ordering': ['agent_id'],
+                "verbose_name": "workspace",
+                "verbose_name_plural": "workspaces",
+                "ordering": ["agent_id"],
             },
         ),
         migrations.CreateModel(
-            name='Bucket',
+            name="Bucket",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('timestamp', models.CharField(max_length=19, verbose_name='timestamp')),
-                ('at', models.DateTimeField(verbose_name='instant')),
-                ('file_count', models.PositiveIntegerField(default=0, verbose_name='files')),
-                ('total_size', models.PositiveBigIntegerField(default=0, verbose_name='size in bytes')),
-                ('folder_mtime_ns', models.BigIntegerField(default=0, editable=False)),
-                ('archive', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='buckets', to='archives.archive')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("timestamp", models.CharField(max_length=19, verbose_name="timestamp")),
+                ("at", models.DateTimeField(verbose_name="instant")),
+                ("file_count", models.PositiveIntegerField(default=0, verbose_name="files")),
+                ("total_size", models.PositiveBigIntegerField(default=0, verbose_name="size in bytes")),
+                ("folder_mtime_ns", models.BigIntegerField(default=0, editable=False)),
+                (
+                    "archive",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="buckets",
+                        to="archives.archive",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'bucket',
-                'verbose_name_plural': 'buckets',
-                'ordering': ['-timestamp'],
+                "verbose_name": "bucket",
+                "verbose_name_plural": "buckets",
+                "ordering": ["-timestamp"],
             },
         ),
         migrations.CreateModel(
-            name='ArchiveFile',
+            name="ArchiveFile",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=255, verbose_name='name')),
-                ('kind', models.CharField(max_length=16, verbose_name='type')),
-                ('size', models.PositiveBigIntegerField(verbose_name='size in bytes')),
-                ('modified_at', models.DateTimeField(verbose_name='modified')),
-                ('day', models.CharField(max_length=10, verbose_name='day')),
-                ('sort_key', models.CharField(max_length=600)),
-                ('search_text', models.TextField(blank=True, editable=False)),
-                ('archive', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='archives.archive')),
-                ('bucket', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='files', to='archives.bucket')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='archives.workspace')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=255, verbose_name="name")),
+                ("kind", models.CharField(max_length=16, verbose_name="type")),
+                ("size", models.PositiveBigIntegerField(verbose_name="size in bytes")),
+                ("modified_at", models.DateTimeField(verbose_name="modified")),
+                ("day", models.CharField(max_length=10, verbose_name="day")),
+                ("sort_key", models.CharField(max_length=600)),
+                ("search_text", models.TextField(blank=True, editable=False)),
+                (
+                    "archive",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="files",
+                        to="archives.archive",
+                    ),
+                ),
+                (
+                    "bucket",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="files",
+                        to="archives.bucket",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="archives.workspace"
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'archived file',
-                'verbose_name_plural': 'archived files',
-                'ordering': ['-sort_key'],
+                "verbose_name": "archived file",
+                "verbose_name_plural": "archived files",
+                "ordering": ["-sort_key"],
             },
         ),
         migrations.AddField(
-            model_name='archive',
-            name='workspace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='archives', to='archives.workspace'),
+            model_name="archive",
+            name="workspace",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="archives", to="archives.workspace"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='bucket',
-            constraint=models.UniqueConstraint(fields=('archive', 'timestamp'), name='bucket_once_an_archive'),
+            model_name="bucket",
+            constraint=models.UniqueConstraint(
+                fields=("archive", "timestamp"), name="bucket_once_an_archive"
+            ),
         ),
         migrations.AddIndex(
-            model_name='archivefile',
-            index=models.Index(fields=['-sort_key'], name='archives_ar_sort_ke_9ec0ba_idx'),
+            model_name="archivefile",
+            index=models.Index(fields=["-sort_key"], name="archives_ar_sort_ke_9ec0ba_idx"),
         ),
         migrations.AddIndex(
-            model_name='archivefile',
-            index=models.Index(fields=['workspace', '-sort_key'], name='archives_ar_workspa_385619_idx'),
+            model_name="archivefile",
+            index=models.Index(fields=["workspace", "-sort_key"], name="archives_ar_workspa_385619_idx"),
         ),
         migrations.AddIndex(
-            model_name='archivefile',
-            index=models.Index(fields=['archive', 'kind'], name='archives_ar_archive_8e3e96_idx'),
+            model_name="archivefile",
+            index=models.Index(fields=["archive", "kind"], name="archives_ar_archive_8e3e96_idx"),
         ),
         migrations.AddIndex(
-            model_name='archivefile',
-            index=models.Index(fields=['day', 'archive'], name='archives_ar_day_f74f2a_idx'),
+            model_name="archivefile",
+            index=models.Index(fields=["day", "archive"], name="archives_ar_day_f74f2a_idx"),
         ),
         migrations.AddConstraint(
-            model_name='archivefile',
-            constraint=models.UniqueConstraint(fields=('bucket', 'name'), name='file_once_a_bucket'),
+            model_name="archivefile",
+            constraint=models.UniqueConstraint(fields=("bucket", "name"), name="file_once_a_bucket"),
         ),
         migrations.AddConstraint(
-            model_name='archivefile',
-            constraint=models.UniqueConstraint(condition=models.Q(('bucket', None)), fields=('archive',), name='plan_once_an_archive'),
+            model_name="archivefile",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("bucket", None)), fields=("archive",), name="plan_once_an_archive"
+            ),
         ),
         migrations.AddIndex(
-            model_name='archive',
-            index=models.Index(fields=['workspace', '-sort_key'], name='archives_ar_workspa_715842_idx'),
+            model_name="archive",
+            index=models.Index(fields=["workspace", "-sort_key"], name="archives_ar_workspa_715842_idx"),
         ),
         migrations.AddConstraint(
-            model_name='archive',
-            constraint=models.UniqueConstraint(fields=('workspace', 'archive_id'), name='archive_once_a_workspace'),
+            model_name="archive",
+            constraint=models.UniqueConstraint(
+                fields=("workspace", "archive_id"), name="archive_once_a_workspace"
+            ),
         ),
     ]
