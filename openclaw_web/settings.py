@@ -84,6 +84,7 @@ TEMPLATES = [
             "builtins": ["django.templatetags.i18n", "django.templatetags.static"],
             "context_processors": [
                 "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "openclaw_web.frame.frame",
