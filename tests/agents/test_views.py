@@ -216,5 +216,3 @@ def test_nobody_else_changes_the_roster(request, who, state_dir, shell):
     for url in ("/agents/-/new/", "/agents/a/change/", "/agents/a/remove/"):
         assert client.post(url, {"agent_id": "b", "name": "n"}).status_code == 403
     assert list(MadeAgent.objects.values_list("agent_id", "name")) == [("a", "a")]
-
-
