@@ -8,5 +8,5 @@ class GatewayConfig(AppConfig):
     verbose_name = _("Gateway")
 
     def ready(self) -> None:
-        # Each app's methods, the way admin.py is found; gateway itself knows none of the apps.
-        autodiscover_modules("rpc")
+        # Each app's methods and schedules, the way admin.py is found; gateway itself knows none of the apps.
+        autodiscover_modules("rpc", "tasks")

@@ -130,14 +130,17 @@ Q_CLUSTER = {
     "workers": env.int("Q_WORKERS", 2),
     "timeout": Q_TASK_SECONDS,
     # A task is handed out again only after it must have ended, and a failed one never by the broker:
-    # whether something runs a second time is decided in our own tables.
-    "retry": Q_TASK_SECONDS + 120,
+    # whether something runs a second time is decided in our own tables. The clock runs from the moment
+    # it is taken off the broker: it may wait there for two tasks before it (queue_limit) and then run.
+    "retry": 3 * Q_TASK_SECONDS + 120,
     "max_attempts": 1,
     "ack_failures": True,
     "catch_up": False,
     "recycle": 200,
-    "queue_limit": 50,
-    "save_limit": 2000,
+    "queue_limit": env.int("Q_WORKERS", 2),
+    # Each finished task reads all kept ones (django_q.monitor.save_task), so few are kept.
+    "save_limit": 200,
+    "guard_cycle": 1,
     "poll": 1,
     "cache": "default",
 }
@@ -150,6 +153,10 @@ else:
 OPENCLAW_BIN = env.str("OPENCLAW_BIN", "openclaw")
 DELIVERY_TIMEOUT_SECONDS = env.int("DELIVERY_TIMEOUT_SECONDS", 30)
 DELIVERY_COOLDOWN_SECONDS = env.int("DELIVERY_COOLDOWN_SECONDS", 120)
+
+# -- what is kept for how long (gateway.retention)
+EVENT_DAYS = env.int("EVENT_DAYS", 90)
+AUDIT_DAYS = env.int("AUDIT_DAYS", 730)
 
 # -- people
 AUTH_USER_MODEL = "gateway.User"

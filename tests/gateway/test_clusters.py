@@ -1,0 +1,72 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+from django_q.models import Failure, OrmQ
+
+from gateway.clusters import beat, cluster_state, read_cluster_state
+
+pytestmark = pytest.mark.django_db
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+
+def beating(at):
+    beat(cluster_id="c1", host="box", pid=7, workers=2, now=at)
+
+
+def test_before_the_first_heartbeat_the_cluster_never_ran():
+    state = read_cluster_state(NOON)
+    assert (state.status, state.tone, state.last_seen) == ("never", "bad", None)
+    assert "script/server" in state.sentence
+
+
+def test_a_fresh_heartbeat_means_up():
+    beating(NOON - timedelta(seconds=12))
+    state = read_cluster_state(NOON)
+    assert (state.status, state.host, state.workers, state.cluster_id) == ("up", "box", 2, "c1")
+
+
+def test_36_seconds_without_a_heartbeat_mean_down_and_say_since_when():
+    beating(NOON - timedelta(seconds=36))
+    state = read_cluster_state(NOON)
+    assert (state.status, state.last_seen, state.alive) == ("down", NOON - timedelta(seconds=36), False)
+
+
+def test_work_that_waits_over_five_minutes_means_stuck_though_the_cluster_lives():
+    beating(NOON)
+    OrmQ.objects.create(key="openclaw", payload="x", lock=NOON - timedelta(minutes=6))
+    OrmQ.objects.create(key="openclaw", payload="x", lock=NOON - timedelta(minutes=1))
+    OrmQ.objects.create(key="openclaw", payload="x", lock=NOON + timedelta(minutes=30))  # being worked on
+    state = read_cluster_state(NOON)
+    assert (state.status, state.queued, state.oldest_wait) == ("stuck", 2, timedelta(minutes=6))
+
+
+def test_failures_of_the_last_day_are_counted():
+    for hours in (1, 23, 25):
+        Failure.objects.create(
+            id=f"{hours:032}",
+            name=str(hours),
+            func="x.y",
+            started=NOON,
+            stopped=NOON - timedelta(hours=hours),
+            success=False,
+        )
+    assert read_cluster_state(NOON).failures == 2
+
+
+def test_the_state_is_looked_up_once_in_three_seconds(django_assert_num_queries):
+    beating(timezone.now())
+    first = cluster_state()
+    with django_assert_num_queries(0):
+        assert cluster_state() == first
+
+
+def test_a_missing_cache_table_counts_as_never_seen(settings):
+    settings.CACHES = {
+        **settings.CACHES,
+        "default": {
+            "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+            "LOCATION": "no_such_table",
+        },
+    }
+    assert read_cluster_state(NOON).status == "never"

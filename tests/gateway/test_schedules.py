@@ -1,0 +1,72 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from django_q.models import Schedule
+
+from gateway.models import LedgerEvent
+from gateway.schedules import ensure_schedule, ensure_schedules, pause_broken_schedules, repeat, repeats
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_schedule_is_made_once_however_often_it_is_asked_for():
+    first = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=5)
+    again = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=5)
+    assert first.pk == again.pk
+    assert Schedule.objects.filter(name="gateway.test").count() == 1
+    assert (first.minutes, first.repeats, first.schedule_type) == (5, -1, Schedule.MINUTES)
+
+
+def test_a_due_time_ahead_survives_a_restart():
+    row = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    ahead = timezone.now() + timedelta(minutes=40)
+    Schedule.objects.filter(pk=row.pk).update(next_run=ahead)
+    ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    assert Schedule.objects.get(pk=row.pk).next_run == ahead
+
+
+def test_a_paused_or_changed_row_is_put_right_and_a_double_goes():
+    row = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    Schedule.objects.filter(pk=row.pk).update(repeats=0, minutes=1)
+    Schedule.objects.create(name="gateway.test", func="x.y", schedule_type=Schedule.DAILY)
+    ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    (only,) = Schedule.objects.filter(name="gateway.test")
+    assert (only.pk, only.repeats, only.minutes) == (row.pk, -1, 60)
+
+
+def test_two_declarations_under_one_name_are_refused():
+    with pytest.raises(ValueError, match="declared twice"):
+        repeat("gateway.forget_old", "gateway.tasks.forget", minutes=7)
+
+
+def test_everything_declared_gets_its_row():
+    ensure_schedules()
+    assert set(Schedule.objects.values_list("name", flat=True)) == {one.name for one in repeats()}
+    assert "gateway.forget_old" in {one.name for one in repeats()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"args": "(1,"}, "SyntaxError"),
+        ({"args": "open('x')"}, "ValueError"),
+        ({"schedule_type": Schedule.CRON, "cron": "0 0 30 2 *"}, "ImportError"),
+    ],
+)
+def test_a_row_that_would_stop_every_other_is_paused_and_named(fields, problem):
+    past = timezone.now() - timedelta(minutes=1)
+    good = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=5)
+    bad = Schedule(
+        name="bad",
+        func="x.y",
+        **{"schedule_type": Schedule.MINUTES, "minutes": 1, "next_run": past, **fields},
+    )
+    Schedule.objects.bulk_create([bad])  # as a raw row: saving a CRON one already raises
+    assert pause_broken_schedules() == ["bad"]
+    assert Schedule.objects.get(name="bad").repeats == 0
+    assert Schedule.objects.get(pk=good.pk).repeats == -1
+    event = LedgerEvent.objects.get(kind="schedule.paused")
+    assert event.subject == "bad"
+    assert problem in event.data["problem"]
+    assert pause_broken_schedules() == []
