@@ -158,6 +158,12 @@ DELIVERY_COOLDOWN_SECONDS = env.int("DELIVERY_COOLDOWN_SECONDS", 120)
 EVENT_DAYS = env.int("EVENT_DAYS", 90)
 AUDIT_DAYS = env.int("AUDIT_DAYS", 730)
 
+# -- Workshop
+# Programs that judge a proposal: [{"id": "lint", "command": ["skill-lint", "--json"], "timeout": 60}]
+WORKSHOP_EVALUATORS = env.json("WORKSHOP_EVALUATORS", default=[])
+# How many generations of a decided proposal stay on the disk beside the last one; 0 keeps all of them.
+WORKSHOP_KEEP_GENERATIONS = env.int("WORKSHOP_KEEP_GENERATIONS", 0)
+
 # -- people
 AUTH_USER_MODEL = "gateway.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]

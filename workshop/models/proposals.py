@@ -63,6 +63,11 @@ class Proposal(models.Model):
         _("folder in workshop-skills"),
         help_text=_("Relative, so that it survives a move of the state folder."),
     )
+    target_hash = models.CharField(
+        _("target"),
+        max_length=32,
+        help_text=_("Stands for agent and folder, which can be too long for an index."),
+    )
     version = models.PositiveIntegerField(_("version"), default=1)
     draft_file = models.TextField(_("draft"), help_text=_("Relative to the proposal's folder."))
     draft_hash = models.CharField(_("draft hash"), max_length=64)
@@ -103,6 +108,7 @@ class Proposal(models.Model):
             models.Index(fields=["agent_id", "-updated_at", "id"], name="proposal_list"),
             models.Index(fields=["agent_id", "status", "-updated_at", "id"], name="proposal_queue"),
             models.Index(fields=["status", "-updated_at", "id"], name="proposal_status"),
+            models.Index(fields=["target_hash", "status", "-updated_at"], name="proposal_target"),
         ]
         constraints = [
             models.CheckConstraint(condition=models.Q(kind__in=Kind.values), name="proposal_kind"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +25,11 @@ BEFORE, WRITTEN, PARTIAL, FOREIGN = "before", "written", "partial", "foreign"
 def real_root(desk: Desk) -> Path:
     """The agent's folder with links of the way to it resolved; nothing below it is followed."""
     return desk.root.resolve()
+
+
+def read_live(desk: Desk, rel: str) -> bytes:
+    """A live file's bytes, `rel` relative to the agent's folder. Raises FileProblem."""
+    return safefiles.read_file(real_root(desk), rel, limit=targets.MAX_LIVE_BYTES, links=None).data
 
 
 def plan(desk: Desk, proposal: Proposal, stored: Bundle) -> list[tuple[str, bytes]]:
@@ -118,6 +125,24 @@ def compare(desk: Desk, proposal: Proposal, files: Sequence[RollbackFile]) -> st
     return BEFORE if before == len(files) else PARTIAL
 
 
+_TEMPORARY = re.compile(rb"\.[0-9a-f]{16}\.tmp\Z")
+
+
+def sweep_temporaries(desk: Desk, proposal: Proposal, paths: Sequence[str]) -> None:
+    """Remove what a killed writer left half-written in the folders of `paths`; under the target's lock."""
+    root = real_root(desk)
+    folders = {f"{proposal.target_dir}/{path}".rpartition("/")[0] for path in paths}
+    for rel in folders:
+        try:
+            with safefiles.open_dir(root, safefiles.parts_of(rel)) as folder:
+                for name in map(os.fsencode, os.listdir(folder)):  # noqa: PTH208 - by descriptor
+                    if _TEMPORARY.match(name):
+                        os.unlink(name, dir_fd=folder)
+        except OSError:
+            # A folder that is not there (or is a link) holds nothing of ours.
+            continue
+
+
 def restore(desk: Desk, proposal: Proposal, rollback: Rollback, files: Sequence[RollbackFile]) -> None:
     """Put every file back as it was: SKILL.md first, so that a half-restored new skill is not a member.
 
@@ -126,6 +151,7 @@ def restore(desk: Desk, proposal: Proposal, rollback: Rollback, files: Sequence[
     if not desk.root.is_dir():
         return
     root = real_root(desk)
+    sweep_temporaries(desk, proposal, [file.path for file in files])
     try:
         for file in reversed(files):
             rel = f"{proposal.target_dir}/{file.path}"

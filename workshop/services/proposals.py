@@ -18,6 +18,7 @@ from workshop.drafts import Draft
 from workshop.errors import FileProblem
 from workshop.hashes import js_string, sha256
 from workshop.ledger import GATEWAY, Author, append_event, audit_made
+from workshop.locks import lock_name
 from workshop.models import AgentDesk, Event, Proposal
 from workshop.names import blank_to_none, cut_utf8, iso, new_proposal_id, skill_key, trim
 from workshop.records import SCHEMA, columns, now, target
@@ -208,6 +209,7 @@ def _store(
                 id=record["id"],
                 agent_id=desk.id,
                 target_dir=target_dir,
+                target_hash=lock_name(desk.id, target_dir),
                 person=author.label,
                 target_tree_json=target_tree_json,
                 **columns(record, draft_size=len(draft.data)),

@@ -58,14 +58,15 @@ def settle_quietly(desk: Desk, proposal: Proposal) -> Outcome:
         Rollback.objects.filter(pk=proposal.pk).update(state=Rollback.State.APPLIED)
         return "nothing"
     if state == livefiles.WRITTEN:
-        _finish(proposal, rollback)
+        _finish(desk, proposal, rollback, [file.path for file in files])
         return "finished"
     livefiles.restore(desk, proposal, rollback, files)
     rollback.delete()
     return "undone"
 
 
-def _finish(proposal: Proposal, rollback: Rollback) -> None:
+def _finish(desk: Desk, proposal: Proposal, rollback: Rollback, paths: list[str]) -> None:
+    livefiles.sweep_temporaries(desk, proposal, paths)
     at = now()
     with transaction.atomic():
         save_record(proposal, with_status(proposal.record, "applied", at, None))
