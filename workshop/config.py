@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.roster import config_path
-
 from agents.config import ConfigProblem, Mark, mark_of, read_config
+from agents.roster import config_path
 from workshop.models import AgentDesk
 
 DEFAULT_MAX_PENDING, MAX_PENDING_CEILING = 50, 200

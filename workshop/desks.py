@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.roster import Agent, get_agent, load_roster
 from django.utils.translation import gettext as _
 
 from agents.errors import AgentsError
+from agents.roster import Agent, get_agent, load_roster
 from gateway.callers import Caller
 from openclaw_web.paths import state_dir
 from workshop import live, locks, sentences

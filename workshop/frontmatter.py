@@ -87,6 +87,23 @@ def without_keys(lines: list[str], keys: frozenset[str]) -> list[str]:
     return trim("\n".join(kept)).split("\n") if trim("\n".join(kept)) else []
 
 
+# The parser recurses, and slowly: deep nesting is refused by looking before it starts.
+MAX_DEPTH = 40
+_STACKED = re.compile(r"(?:[-?][ \t]+){20,}")
+
+
+def _is_deep(block: str) -> bool:
+    depth = 0
+    for char in block:
+        if char in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif char in "]}":
+            depth = max(0, depth - 1)
+    return _STACKED.search(block) is not None
+
+
 def _load(block: str) -> Any:
     return YAML(typ="safe", pure=True).load(block)
 
@@ -119,6 +136,8 @@ def parse(lines: list[str] | None) -> Values:
     block = "\n".join(lines) + "\n"
     if len(utf8(block)) > MAX_BLOCK_BYTES:
         return Values(fatal=Problem(f"the block is longer than {MAX_BLOCK_BYTES} bytes"))
+    if _is_deep(block):
+        return Values(fatal=Problem("nested too deeply"))
     repaired = None
     try:
         data = _load(block)

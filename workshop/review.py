@@ -84,12 +84,12 @@ def _path_warnings(stored: Bundle) -> list[Notice]:
 def _loss_warnings(desk: Desk, proposal: Proposal, stored: Bundle) -> list[Notice]:
     file = targets.skill_file(proposal.target_dir)
     try:
-        present = safefiles.read_file(
+        data = safefiles.read_file(
             desk.root.resolve(), file, limit=live.MAX_SKILL_FILE_BYTES, links=None
-        ).data.decode(errors="replace")
+        ).data
     except (FileProblem, FileNotFoundError):
         return []
-    before = [line for line in bundle.read(present).body.splitlines() if line.strip()]
+    before = [line for line in bundle.read(data.decode(errors="replace")).body.splitlines() if line.strip()]
     after = [line for line in bundle.read(stored.text).body.splitlines() if line.strip()]
     if len(before) < MIN_LIVE_LINES:
         return []

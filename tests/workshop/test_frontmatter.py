@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,8 +54,11 @@ def test_anchors_and_aliases_are_resolved():
     assert parse("---\na: &x hello\ndescription: *x\n---\n").text("description") == "hello"
 
 
-def test_deep_nesting_is_a_problem_not_a_crash():
-    assert parse("---\na: " + "[" * 5000 + "\n---\n").fatal is not None
+@pytest.mark.parametrize("value", ["[" * 30_000, "{" * 30_000, "- " * 20_000, "? " * 20_000])
+def test_deep_nesting_is_a_problem_at_once(value):
+    started = time.perf_counter()
+    assert parse(f"---\na: {value}\n---\n").fatal.message == "nested too deeply"
+    assert time.perf_counter() - started < 0.5
 
 
 def test_a_block_over_64_kib_is_refused():

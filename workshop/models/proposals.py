@@ -98,6 +98,9 @@ class Proposal(models.Model):
     row_version = models.PositiveIntegerField(default=1)
     imported_from = models.TextField(_("imported from"), blank=True)
 
+    # Set by the services that just rendered it (create, update, revise); never loaded.
+    draft_text = ""
+
     objects = ProposalQuerySet.as_manager()
 
     class Meta:

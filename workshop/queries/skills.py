@@ -14,7 +14,8 @@ from workshop.desks import Desk, open_desk
 from workshop.errors import FileProblem
 from workshop.locks import lock_name
 from workshop.models import Generation, Proposal, RollbackFile, SkillUsage
-from workshop.queries.desk import FilePair, generation_bundle, visible_agents
+from workshop.queries.desk import visible_agents
+from workshop.queries.files import FilePair, generation_bundle
 from workshop.services import livefiles
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from agents.roster import load_roster
 from django.db.models import Min
 from django.utils.translation import gettext as _
 
+from agents.roster import load_roster
 from gateway.callers import Caller
 from openclaw_web.paths import state_dir
 from workshop import live, records, sentences, store

@@ -218,6 +218,7 @@ def _store(
             append_event(proposal, Event.Type.CREATED, author, now())
             audit_made(proposal, Event.Type.CREATED, author)
         faults.reached("create.committed")
+    proposal.draft_text = draft.text
     return proposal
 
 

@@ -160,4 +160,5 @@ def _store(
             )
             audit_made(proposal, Event.Type.REVISED, author)
         faults.reached("revise.committed")
+    proposal.draft_text = draft.text
     return proposal
