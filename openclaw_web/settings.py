@@ -143,6 +143,17 @@ Q_CLUSTER = {
     "guard_cycle": 1,
     "poll": 1,
     "cache": "default",
+    # Agents' turns take minutes to hours. They have a queue and workers of their own (`Q_CLUSTER_NAME=turns`), so
+    # that the clock, keepalive and watchdog never wait behind them.
+    "ALT_CLUSTERS": {
+        "turns": {
+            "workers": env.int("RUN_WORKERS", 4),
+            "timeout": 86400 + 600,
+            "retry": 86400 + 1200,
+            "queue_limit": 4,
+            "recycle": 50,
+        }
+    },
 }
 if Q_BROKER_URL := env.str("Q_BROKER_URL", ""):
     Q_CLUSTER["redis"] = Q_BROKER_URL
@@ -151,6 +162,11 @@ else:
 
 # -- messages to sessions (gateway.deliveries)
 OPENCLAW_BIN = env.str("OPENCLAW_BIN", "openclaw")
+RUNNER = env.str("RUNNER", "")  # empty: the first that is ready
+RUNNER_COMMAND = env.str(
+    "RUNNER_COMMAND",
+    "{openclaw} agent --agent {agent} --session-key {session} --message {message} --timeout {timeout} --json",
+)
 DELIVERY_TIMEOUT_SECONDS = env.int("DELIVERY_TIMEOUT_SECONDS", 30)
 DELIVERY_COOLDOWN_SECONDS = env.int("DELIVERY_COOLDOWN_SECONDS", 120)
 

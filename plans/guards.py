@@ -15,9 +15,7 @@ from hashlib import sha256
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 PREFIX = "plans_guard_"
-INSTRUCTION = (
-    "'从路径 archives/' || p.archive_id || '/PLAN.md 中读取 Task_ID: ' || p.task_id || ' 的详细计划并按步骤执行'"
-)
+INSTRUCTION = "'从路径 archives/' || p.archive_id || '/PLAN.md 中读取 Task_ID: ' || p.task_id || ' 的详细计划并按步骤执行'"
 CONFIRMED_CURRENT = (
     "EXISTS (SELECT 1 FROM plans_confirmation c JOIN plans_plan p ON p.id = c.plan_id"
     " WHERE c.id = NEW.confirmation_id AND p.id = NEW.plan_id AND p.current_id = c.revision_id"

@@ -40,7 +40,9 @@ def write_plan_bytes(root: Path, agent_id: str, archive_id: str, raw: bytes, *, 
     blocked the write; the old text then stays.
     """
     try:
-        stored = write_plan(root, history_of(agent_id), archive_id, raw, expected_sha256=seen, required=("Task_ID",))
+        stored = write_plan(
+            root, history_of(agent_id), archive_id, raw, expected_sha256=seen, required=("Task_ID",)
+        )
     except ArchivesError as error:
         if error.code == "plan-changed":
             message = _("PLAN.md has changed since this page was opened; your words are kept below.")

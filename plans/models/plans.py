@@ -14,8 +14,9 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         return self.filter(agent_id=agent_id) if agent_id else self
 
     def waiting(self) -> "PlanQuerySet":
-        """What a person has to decide on: plans to confirm and plans held."""
-        return self.filter(state__in=[Plan.State.AWAITING, Plan.State.HELD])
+        """What a person has to decide on: plans to confirm, plans held, plans that paused themselves."""
+        paused_itself = models.Q(state=Plan.State.PAUSED, failures__gte=5)
+        return self.filter(models.Q(state__in=[Plan.State.AWAITING, Plan.State.HELD]) | paused_itself)
 
 
 class Plan(models.Model):
@@ -128,9 +129,7 @@ class Revision(models.Model):
 
     @property
     def seal(self) -> Seal:
-        return Seal(
-            self.file_digest, self.entry_digest, self.body_digest, self.preamble_digest, self.is_last
-        )
+        return Seal(self.file_digest, self.entry_digest, self.body_digest, self.preamble_digest, self.is_last)
 
     @property
     def raw(self) -> bytes:
@@ -179,14 +178,29 @@ class ChangeRequest(models.Model):
     # [{"line": 12, "text": "…"}], lines counted in the file
     comments = models.JSONField(_("comments on lines"), default=list, blank=True)
     delivery = models.ForeignKey(
-        "gateway.Delivery", models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("delivery")
+        "gateway.Delivery",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("delivery"),
     )
     delivery_error = models.TextField(_("why it was not sent"), blank=True)
     answered_by = models.ForeignKey(
-        Revision, models.SET_NULL, null=True, blank=True, related_name="answers", verbose_name=_("answered by")
+        Revision,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="answers",
+        verbose_name=_("answered by"),
     )
     person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("person")
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("person"),
     )
     made_by = models.CharField(_("made by"), max_length=200)
     created_at = models.DateTimeField(_("created"), default=timezone.now)

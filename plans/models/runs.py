@@ -78,7 +78,12 @@ class Run(models.Model):
     outputs_found = models.BooleanField(_("step 4: outputs are archived"), null=True)
     text_changed = models.BooleanField(_("the plan changed while it ran"), default=False)
     delivery = models.ForeignKey(
-        "gateway.Delivery", models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("delivery")
+        "gateway.Delivery",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("delivery"),
     )
 
     objects = RunQuerySet.as_manager()

@@ -65,7 +65,10 @@ def confirm_plan(plan: Plan, *, digest: str, caller: Caller, now: datetime | Non
         subject=str(plan.uid),
         agent_id=plan.agent_id,
         digest=digest,
-        detail={"revision": confirmation.revision.number, "schedule": write_schedule(confirmation.schedule.timing)},
+        detail={
+            "revision": confirmation.revision.number,
+            "schedule": write_schedule(confirmation.schedule.timing),
+        },
     )
     return confirmation
 
@@ -93,7 +96,7 @@ def _confirm(plan: Plan, digest: str, file: PlanFile, caller: Caller, now: datet
                 code="PLAN_CHANGED",
                 details={"seen": digest, "present": present},
             )
-        if revision.request_id and revision.request_id == caller.request_id or revision.created_at >= now:
+        if (revision.request_id and revision.request_id == caller.request_id) or revision.created_at >= now:
             message = _("A text cannot be confirmed by the same request that wrote it.")
             raise PlansError(message, code="SAME_REQUEST")
         if problems := problems_of(plan, file, now=now):
@@ -220,7 +223,9 @@ def _send(request: ChangeRequest, plan: Plan, caller: Caller) -> None:
 def _request_text(request: ChangeRequest, plan: Plan) -> str:
     """What the agent reads; it asks for a new text and forbids a schedule."""
     lines = [
-        _("Please revise the plan with Task_ID %(task)s in %(path)s (revision %(number)d). It is not confirmed.")
+        _(
+            "Please revise the plan with Task_ID %(task)s in %(path)s (revision %(number)d). It is not confirmed."
+        )
         % {"task": plan.task_id, "path": plan.path, "number": request.revision.number}
     ]
     if request.text:
@@ -242,7 +247,10 @@ def edit_plan(plan: Plan, *, text: str, seen: str, caller: Caller) -> Revision:
     """
     caller.require_scope(WRITE)
     current = plan.current
-    if current is not None and text.replace("\r\n", "\n").rstrip() == current.text.replace("\r\n", "\n").rstrip():
+    if (
+        current is not None
+        and text.replace("\r\n", "\n").rstrip() == current.text.replace("\r\n", "\n").rstrip()
+    ):
         raise PlansError(_("The text is the same as before."), code="SAME_TEXT")
     origin = Revision.Origin.EDIT if caller.is_person else Revision.Origin.AGENT
     revision = write_entry(plan, text, origin=origin, caller=caller, seen=seen)

@@ -6,7 +6,6 @@ Source: `seeds/schedule-plan.txt` (需求理解规则, ORA 拆解, 执行顺序)
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,7 +14,8 @@ from django.utils.translation import gettext as _
 from archives.identity import Identity, identity_of_session
 from gateway import audit, events
 from gateway.callers import WRITE, Caller
-from plans.drafts import Baseline, Intake as IntakeAnswer, draft_intake, to_draft, with_changes
+from plans.drafts import Intake as IntakeAnswer
+from plans.drafts import draft_intake, to_draft, with_changes
 from plans.errors import PlansError
 from plans.models import Intake, Plan, Revision
 from plans.planfile import read_plan_file
@@ -51,16 +51,13 @@ def start_intake(
         person=caller.user,
         made_by=caller.label[:200],
     )
-    if understood.timing is not None:
-        # “In 20 minutes” is counted from now, not from whenever the page is read again.
-        intake.chosen = {"wished": write_schedule(understood.timing)}
-        intake.save(update_fields=["chosen"])
     events.publish("intake.started", agent_id=agent_id, subject=str(intake.uid), caller=caller)
     return intake
 
 
 def answer_of(intake: Intake) -> IntakeAnswer:
     """The baseline, the options and `other`, with the answers given so far and the texts written over it."""
+    # Read as of the moment it was said: “in 20 minutes” does not move while the person thinks.
     wish = _wish_of(intake)
     soul = read_soul(workspace_root(intake.agent_id))
     answer = draft_intake(
@@ -97,7 +94,9 @@ def answer_intake(
     caller.require_agent(intake.agent_id)
     _require_unwritten(intake)
     if chosen is not None:
-        known = {option.key: {choice.key for choice in option.choices} for option in answer_of(intake).options}
+        known = {
+            option.key: {choice.key for choice in option.choices} for option in answer_of(intake).options
+        }
         kept = {key: value for key, value in chosen.items() if value in known.get(key, set())}
         intake.chosen = {**intake.chosen, **kept}
     if other is not None:
@@ -165,20 +164,15 @@ def write_plan(intake: Intake, *, caller: Caller) -> Plan:
     root = workspace_root(intake.agent_id)
     # The intake's own id is the Task_ID: a second try after a crash finds its own entry.
     task_id = str(intake.uid)
+    persona = read_soul(root).persona or intake.agent_id
+    draft = to_draft(
+        answer_of(intake).baseline, task_id=task_id, archive_id=identity.archive_id, persona=persona
+    )
     raw = read_plan_bytes(root, identity.archive_id) or b""
-    changed = put_entry(raw, task_id, _entry_text(intake, identity, root, answer_of(intake).baseline))
+    changed = put_entry(raw, task_id, render_entry(draft))
     seen = read_plan_file(raw).digest if raw else ""
     write_plan_bytes(root, intake.agent_id, identity.archive_id, changed, seen=seen)
     return _keep_plan(intake, identity, task_id, changed, caller)
-
-
-def _entry_text(intake: Intake, identity: Identity, root: Path, baseline: Baseline) -> str:
-    persona = read_soul(root).persona or intake.agent_id
-    return render_entry(to_draft(baseline, task_id=task_id_of(intake), archive_id=identity.archive_id, persona=persona))
-
-
-def task_id_of(intake: Intake) -> str:
-    return str(intake.uid)
 
 
 def _keep_plan(intake: Intake, identity: Identity, task_id: str, raw: bytes, caller: Caller) -> Plan:

@@ -176,9 +176,7 @@ def _set_held(plan: Plan, reason: str) -> None:
     move_plan(plan, State.HELD, reason)
 
 
-def write_entry(
-    plan: Plan, text: str, *, origin: str, caller: Caller, seen: str | None = None
-) -> Revision:
+def write_entry(plan: Plan, text: str, *, origin: str, caller: Caller, seen: str | None = None) -> Revision:
     """Write one entry's text into PLAN.md, then keep it as a revision awaiting confirmation; its schedule pauses.
 
     `seen` is the SHA-256 of the file that the writer saw: where it has changed since, PlansError `PLAN_CHANGED`

@@ -1,0 +1,24 @@
+"""Entry points for Django-Q: ids in, nothing decided here, safe to repeat."""
+
+from __future__ import annotations
+
+from plans.services.discovery import discover_plans
+from plans.services.running import execute_run
+from plans.services.ticking import tick
+
+
+def run_turn(run_id: int) -> str:
+    """Carry one queued run to its end; a message for a taken run does nothing."""
+    run = execute_run(run_id)
+    return run.outcome or run.status if run else "not taken"
+
+
+def tick_plans() -> str:
+    """Turn due instants into runs and heal what a crash left."""
+    done = tick()
+    return f"queued {len(done.queued)}, missed {done.missed}, skipped {done.skipped}, held {done.held}"
+
+
+def follow_plans() -> str:
+    """Find plans and changes that agents wrote into PLAN.md files."""
+    return f"changed {discover_plans()}"
