@@ -47,9 +47,9 @@ BAD_CONFIRMATION = (
 )
 BAD_SCHEDULE = (
     "NOT EXISTS (SELECT 1 FROM plans_confirmation c JOIN plans_plan p ON p.id = c.plan_id"
-    f" WHERE c.id = NEW.confirmation_id AND p.id = NEW.plan_id AND substr(NEW.message, 1, length({INSTRUCTION})) = {INSTRUCTION}"
-    f" AND (length(NEW.message) = length({INSTRUCTION}) OR substr(NEW.message, length({INSTRUCTION}) + 1, 1) = {{newline}}))"
-)
+    " WHERE c.id = NEW.confirmation_id AND p.id = NEW.plan_id AND substr(NEW.message, 1, length(@)) = @"
+    " AND (length(NEW.message) = length(@) OR substr(NEW.message, length(@) + 1, 1) = {newline}))"
+).replace("@", INSTRUCTION)
 BAD_ACTIVE = (
     "NEW.state = 'active' AND NOT EXISTS (SELECT 1 FROM plans_schedule s JOIN plans_confirmation c"
     " ON c.id = s.confirmation_id WHERE s.plan_id = NEW.id AND c.plan_id = NEW.id AND c.revision_id = NEW.current_id)"

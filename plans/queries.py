@@ -1,11 +1,10 @@
-"""Reads for pages, methods and commands: the review page, lists, the calendar, what waits for a person."""
+"""Reads for pages, methods and commands: the review page, lists, what waits for a person."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from heapq import merge
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from gateway.waiting import Waiting
 from plans.errors import PlansError
-from plans.models import ChangeRequest, Confirmation, Intake, Plan, Revision, Run, Schedule
+from plans.models import ChangeRequest, Confirmation, Intake, Plan, Revision, Run
 from plans.planfile import Entry, PlanFile, read_plan_file
 from plans.planfile_check import Problem, entry_timing, find_problems, holds
 from plans.schedule import Timing, upcoming
@@ -22,7 +21,6 @@ from plans.services.revisions import OnDisk, default_zone, look_at_disk
 
 State = Plan.State
 STALLED_AFTER = timedelta(minutes=10)
-MOST_INSTANTS_A_DAY = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,50 +165,6 @@ def list_runs(
     if before:
         runs = runs.filter(Q(due_at__lt=before[0]) | Q(due_at=before[0], pk__lt=before[1]))
     return runs.order_by("-due_at", "-id")
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """One future instant of one active plan, for the calendar. `more`: the plan is due again later that day, too
-    often to list."""
-
-    at: datetime
-    plan: Plan
-    more: bool = False
-
-
-def calendar(
-    *, agent_id: str | None = None, start: datetime | None = None, days: int = 7, limit: int = 500
-) -> list[Due]:
-    """The due instants of all active plans in the coming days, in order, at most `limit`.
-
-    A plan that is due more than 24 times in one day is listed once for that day, marked `more`.
-    """
-    start = start or timezone.now()
-    end = start + timedelta(days=days)
-    schedules = Schedule.objects.filter(
-        plan__state=State.ACTIVE, next_due_at__isnull=False, next_due_at__lt=end
-    ).select_related("plan")
-    if agent_id:
-        schedules = schedules.filter(plan__agent_id=agent_id)
-    rows = [_days_of(schedule, start, end) for schedule in schedules.order_by("next_due_at")[:limit]]
-    return list(merge(*rows, key=lambda due: due.at))[:limit]
-
-
-def _days_of(schedule: Schedule, start: datetime, end: datetime) -> list[Due]:
-    found: list[Due] = []
-    moment = start
-    while moment < end:
-        day_end = min(moment + timedelta(days=1), end)
-        instants = [
-            due for due in upcoming(schedule.timing, moment, MOST_INSTANTS_A_DAY + 1) if due <= day_end
-        ]
-        if len(instants) > MOST_INSTANTS_A_DAY:
-            found.append(Due(instants[0], schedule.plan, more=True))
-        else:
-            found += [Due(due, schedule.plan) for due in instants]
-        moment = day_end
-    return found
 
 
 def waiting_count(agent_id: str | None) -> int:
