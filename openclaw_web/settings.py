@@ -180,6 +180,10 @@ WORKSHOP_EVALUATORS = env.json("WORKSHOP_EVALUATORS", default=[])
 # How many generations of a decided proposal stay on the disk beside the last one; 0 keeps all of them.
 WORKSHOP_KEEP_GENERATIONS = env.int("WORKSHOP_KEEP_GENERATIONS", 0)
 
+# -- long-run tasks (longrun)
+LONG_RUN_MODE_AUTO_RESUME = env.bool("LONG_RUN_MODE_AUTO_RESUME", False)
+OPENCLAW_SESSIONS_FILE = env.str("OPENCLAW_SESSIONS_FILE", "")
+
 # -- people
 AUTH_USER_MODEL = "gateway.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]

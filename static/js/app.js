@@ -134,6 +134,18 @@
   setInterval(poll, 1000);
   document.addEventListener("visibilitychange", poll);
 
+  // -- live clocks: <span data-clock="instant" data-warn="300" data-bad="600"><span data-count>4:05</span></span>
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const el of all("[data-clock]")) {
+      const age = Math.max(0, Math.floor((Date.now() - Date.parse(el.dataset.clock)) / 1000));
+      const two = (n) => String(n).padStart(2, "0");
+      const [h, m, s] = [Math.floor(age / 3600), Math.floor(age / 60) % 60, age % 60];
+      el.querySelector("[data-count]").textContent = h ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+      el.dataset.tone = age > el.dataset.bad ? "bad" : age > el.dataset.warn ? "warn" : "ok";
+    }
+  }, 1000);
+
   // -- after a swap: focus goes back to where it was, the title follows, screen readers are told
   function tell(text) {
     const live = one("#live");

@@ -1,0 +1,1 @@
+"""Every write of this app, by what it is about."""
