@@ -216,3 +216,11 @@ def test_nobody_else_changes_the_roster(request, who, state_dir, shell):
     for url in ("/agents/-/new/", "/agents/a/change/", "/agents/a/remove/"):
         assert client.post(url, {"agent_id": "b", "name": "n"}).status_code == 403
     assert list(MadeAgent.objects.values_list("agent_id", "name")) == [("a", "a")]
+
+
+def test_the_pages_speak_chinese(viewer, two):
+    viewer.cookies["django_language"] = "zh-hans"
+    html = page(viewer, "/agents/")
+    assert '<html lang="zh-hans"' in html
+    assert "2 个代理。" in html
+    assert "8 个中有 1 个" in html
