@@ -25,6 +25,7 @@ from agents.services import change_agent, make_agent, remove_agent
 from agents.store import FILE_NAMES, WorkspaceFile, list_files, read_file
 from gateway.access import role_required
 from gateway.callers import caller_of
+from gateway.demo import is_demo
 from openclaw_web.htmx import render_page
 from openclaw_web.markdown import plain, render_markdown
 from openclaw_web.paths import state_dir
@@ -45,6 +46,7 @@ def roster(request: HttpRequest) -> HttpResponse:
             "fault": fault_of(found),
             "oddities": [oddity_sentence(oddity) for oddity in found.oddities],
             "state_dir": state_dir(),
+            "is_demo": is_demo(state_dir()),
         },
     )
 

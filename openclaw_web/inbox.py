@@ -6,6 +6,7 @@ and a line here.
 
 from dataclasses import dataclass, field
 
+from agents import queries as agents
 from gateway.waiting import Waiting
 
 # (path in the rail, heading, queries module), in the order of the page
@@ -30,4 +31,4 @@ def waiting_counts(agent_id: str | None) -> dict[str, int]:
 
 def agent_choices() -> list[tuple[str, str]]:
     """`(id, name)` of every agent that the switch offers."""
-    return []
+    return agents.agent_choices()
