@@ -1,5 +1,6 @@
 """An agent with a workspace, and plans at each stage of their life."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,3 +51,15 @@ def confirmed(written, later) -> Plan:
 @pytest.fixture
 def plan_file(written, workspace) -> Path:
     return workspace / written.path
+
+
+@pytest.fixture
+def agent_program(settings, monkeypatch, tmp_path: Path) -> Path:
+    """The `command` runner set to our small agent; gives the file in which it counts its executions."""
+    program = Path(__file__).parent / "agent_program.py"
+    settings.RUNNER = "command"
+    settings.RUNNER_COMMAND = f"{sys.executable} {program} --session {{session}} --message {{message}}"
+    count = tmp_path / "executions"
+    count.write_text("")
+    monkeypatch.setenv("AGENT_COUNT_FILE", str(count))
+    return count
