@@ -82,9 +82,9 @@ class ClusterState:
 
 
 def beat(*, cluster_id: str, host: str, pid: int, workers: int, now: datetime | None = None) -> None:
-    """Writes the heartbeat. Called only while the sentinel is alive."""
+    """Writes the heartbeat of this process's cluster. Called only while the sentinel is alive."""
     caches["default"].set(
-        BEAT_KEY,
+        beat_key(Conf.CLUSTER_NAME),
         {
             "at": now or timezone.now(),
             "cluster_id": cluster_id,
@@ -96,19 +96,24 @@ def beat(*, cluster_id: str, host: str, pid: int, workers: int, now: datetime | 
     )
 
 
+def beat_key(name: str) -> str:
+    """Each queue's cluster has a heartbeat of its own: one that lives must not hide another that is down."""
+    return BEAT_KEY if name == Conf.PREFIX else f"{BEAT_KEY}:{name}"
+
+
 def cluster_state() -> ClusterState:
     """The state now; looked up at most every three seconds in one process."""
     return caches["local"].get_or_set("cluster:state", read_cluster_state, _LOOKED_AT_MOST_EVERY)
 
 
-def read_cluster_state(now: datetime | None = None) -> ClusterState:
-    """The state as the database tells it at `now`."""
+def read_cluster_state(now: datetime | None = None, *, name: str = Conf.PREFIX) -> ClusterState:
+    """The state as the database tells it at `now`; `name` is that of the cluster's queue."""
     now = now or timezone.now()
     try:
-        last: dict[str, Any] = caches["default"].get(BEAT_KEY) or {}
+        last: dict[str, Any] = caches["default"].get(beat_key(name)) or {}
     except DatabaseError:
         last = {}  # the cache table comes with `manage.py createcachetable`
-    queued, oldest = _queue(now)
+    queued, oldest = _queue(now, name)
     facts = {
         "last_seen": last.get("at"),
         "cluster_id": last.get("cluster_id", ""),
@@ -128,11 +133,11 @@ def read_cluster_state(now: datetime | None = None) -> ClusterState:
     return ClusterState("up", **facts)
 
 
-def _queue(now: datetime) -> tuple[int | None, timedelta | None]:
+def _queue(now: datetime, name: str) -> tuple[int | None, timedelta | None]:
     """How many tasks wait for a worker, and how long the oldest has. A taken task is locked into the future."""
     if not Conf.ORM:
         return None, None
-    waiting = OrmQ.objects.filter(lock__lte=now)
+    waiting = OrmQ.objects.filter(key=name, lock__lte=now)
     count = waiting.count()
     first = waiting.order_by("lock").values_list("lock", flat=True).first() if count else None
     return count, (now - first if first else None)

@@ -1,7 +1,7 @@
 """`python -m openclaw_web.serve`: what `script/server` runs once the packages are there.
 
 Prepares database and static files, prints where to go, then becomes supervisord, which keeps the web
-server and the cluster running until it is stopped.
+server, the cluster, and a second cluster for agents' turns running until it is stopped.
 """
 
 import argparse
@@ -44,6 +44,20 @@ redirect_stderr=true
 [program:cluster]
 command={python} manage.py cluster
 directory={root}
+startretries=1000000
+startsecs=2
+stopsignal=TERM
+stopwaitsecs=30
+stopasgroup=false
+killasgroup=true
+stdout_logfile=/dev/fd/1
+stdout_logfile_maxbytes=0
+redirect_stderr=true
+
+[program:turns]
+command={python} manage.py cluster
+directory={root}
+environment=Q_CLUSTER_NAME="turns"
 startretries=1000000
 startsecs=2
 stopsignal=TERM

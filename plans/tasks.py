@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.schedules import repeat
 from plans.services.discovery import discover_plans
 from plans.services.running import execute_run
 from plans.services.ticking import tick
@@ -22,3 +23,7 @@ def tick_plans() -> str:
 def follow_plans() -> str:
     """Find plans and changes that agents wrote into PLAN.md files."""
     return f"changed {discover_plans()}"
+
+
+repeat("plans.clock", "plans.tasks.tick_plans", minutes=1)
+repeat("plans.follow", "plans.tasks.follow_plans", minutes=1)
