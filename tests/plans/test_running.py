@@ -77,7 +77,9 @@ def test_a_file_that_is_gone_holds_the_run(run, agent_program, plan_file):
 
 
 @pytest.mark.parametrize("kind", ["file", "archive", "archives", "fifo", "folder"])
-def test_a_file_replaced_by_a_link_or_anything_else_holds_the_run(run, agent_program, plan_file, tmp_path, kind):
+def test_a_file_replaced_by_a_link_or_anything_else_holds_the_run(
+    run, agent_program, plan_file, tmp_path, kind
+):
     # The link points to the very same bytes: it is still no regular file in its place.
     where = {"file": plan_file, "fifo": plan_file, "folder": plan_file}.get(kind) or (
         plan_file.parent if kind == "archive" else plan_file.parent.parent
@@ -125,7 +127,11 @@ def test_a_plan_that_was_held_or_retired_after_the_run_was_queued_does_not_run(r
 
 
 def test_no_runner_ends_the_run_at_once_and_says_what_to_configure(run, settings):
-    settings.RUNNER, settings.RUNNER_COMMAND, settings.OPENCLAW_BIN = "", "{openclaw} {message}", "/nowhere/openclaw"
+    settings.RUNNER, settings.RUNNER_COMMAND, settings.OPENCLAW_BIN = (
+        "",
+        "{openclaw} {message}",
+        "/nowhere/openclaw",
+    )
     done = execute_run(run.pk)
     assert (done.status, done.outcome, done.code, done.attempts) == ("ended", "error", "NO_RUNNER", 1)
     assert done.reason == (
@@ -137,11 +143,17 @@ def test_no_runner_ends_the_run_at_once_and_says_what_to_configure(run, settings
 def test_a_failed_agent_is_an_error_and_is_not_tried_again(run, agent_program, monkeypatch):
     monkeypatch.setenv("AGENT_EXIT", "4")
     done = execute_run(run.pk)
-    assert (done.outcome, done.code, done.reason) == ("error", "AGENT_FAILED", "The program ended with status 4.")
+    assert (done.outcome, done.code, done.reason) == (
+        "error",
+        "AGENT_FAILED",
+        "The program ended with status 4.",
+    )
     assert executions(agent_program) == 1 and Plan.objects.get().failures == 1
 
 
-def test_an_agent_that_did_not_start_is_tried_again_after_30_seconds_1_and_5_minutes(run, agent_program, monkeypatch):
+def test_an_agent_that_did_not_start_is_tried_again_after_30_seconds_1_and_5_minutes(
+    run, agent_program, monkeypatch
+):
     monkeypatch.setenv("AGENT_EXIT", "75")
     now = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
     waits = []
