@@ -34,7 +34,7 @@ def set_role(user: User, role: str, *, caller: Caller) -> User:
                 raise GatewayError(_("The last administrator must stay one."), code="LAST_ADMINISTRATOR")
         user.groups.remove(*Group.objects.filter(name__in=ROLES))
         if role:
-            user.groups.add(Group.objects.get(name=role))
+            user.groups.add(Group.objects.get_or_create(name=role)[0])
         user.is_staff = user.is_superuser = role == "administrator"
         user.save(update_fields=["is_staff", "is_superuser"])
     user._role = role  # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ def people(db) -> dict[str, User]:
     for role in ROLES:
         admin = role == "administrator"
         user = User.objects.create_user(role, password="correct horse", is_staff=admin, is_superuser=admin)
-        user.groups.add(Group.objects.get(name=role))
+        user.groups.add(Group.objects.get_or_create(name=role)[0])
         made[role] = user
     return made
 
