@@ -71,12 +71,12 @@ class ClusterState:
                 "The cluster answers, but work waits for minutes. Look at the queue on the health page."
             ),
             "down": _(
-                "Schedules, runs and watchdogs stand still. Start it with `script/server`, "
-                "or alone with `manage.py cluster`."
+                "Schedules, runs and watchdogs stand still. Start it with “script/server”, "
+                "or alone with “manage.py cluster”."
             ),
             "never": _(
-                "Schedules, runs and watchdogs need it. Start it with `script/server`, "
-                "or alone with `manage.py cluster`."
+                "Schedules, runs and watchdogs need it. Start it with “script/server”, "
+                "or alone with “manage.py cluster”."
             ),
         }[self.status]
 

@@ -23,3 +23,8 @@ urlpatterns = [
     path("admin/logout/", signin.SignOut.as_view()),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "openclaw_web.errors.bad_request"
+handler403 = "openclaw_web.errors.forbidden"
+handler404 = "openclaw_web.errors.not_found"
+handler500 = "openclaw_web.errors.server_error"

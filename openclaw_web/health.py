@@ -1,0 +1,321 @@
+"""Whether everything behind the pages works, each thing with a word, a colour and what to do about it."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django_q.conf import Conf
+from django_q.models import Failure, Schedule, Task
+
+from agents.roster import load_roster
+from gateway.clusters import ClusterState, read_cluster_state
+from openclaw_web.paths import data_dir, state_dir
+from openclaw_web.templatetags.ui import byte_size, duration
+
+OVERDUE_AFTER = timedelta(minutes=2)
+_LOW_BYTES, _FULL_BYTES = 2 * 1024**3, 200 * 1024**2
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the health page: `says` is what is so, `todo` the one thing to do where it is not well."""
+
+    name: str
+    tone: str
+    word: str
+    says: str
+    todo: str = ""
+    facts: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def well(self) -> bool:
+        return self.tone in ("ok", "idle")
+
+
+@dataclass(frozen=True)
+class ScheduleLine:
+    """One repeating job: when it runs next, how it ended last."""
+
+    pk: int
+    name: str
+    every: str
+    next_run: datetime | None
+    last_at: datetime | None
+    tone: str
+    word: str
+
+
+def run_checks(now: datetime | None = None) -> list[Check]:
+    """Every check, in the order of the page. None of them waits for another machine."""
+    now = now or timezone.now()
+    state = read_cluster_state(now)
+    return [
+        _cluster(state),
+        _queue(state),
+        _failures(state),
+        _schedules(now, state),
+        _state_dir(),
+        _roster(),
+        _program(),
+        _database(),
+        _migrations(),
+        _disk(),
+    ]
+
+
+def schedule_lines(now: datetime | None = None) -> list[ScheduleLine]:
+    """All repeating jobs, by name."""
+    now = now or timezone.now()
+    rows = list(Schedule.objects.order_by("name", "pk"))
+    last = {
+        task.id: task
+        for task in Task.objects.filter(id__in=[row.task for row in rows if row.task]).only(
+            "id", "stopped", "success"
+        )
+    }
+    return [_schedule_line(row, last.get(row.task), now) for row in rows]
+
+
+def recent_failures(limit: int = 5) -> list[dict[str, Any]]:
+    """The newest failed background tasks: id, func, when, the last line of what went wrong."""
+    rows = Failure.objects.order_by("-stopped")[:limit]
+    return [
+        {"id": row.id, "func": row.func, "at": row.stopped, "problem": _last_line(row.result)} for row in rows
+    ]
+
+
+def _last_line(result: Any) -> str:
+    lines = [line.strip() for line in str(result or "").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
+
+
+def _cluster(state: ClusterState) -> Check:
+    facts = [(_("last heartbeat"), state.last_seen)] if state.last_seen else []
+    if state.alive:
+        facts += [
+            (_("host"), state.host),
+            (_("worker processes"), state.workers),
+            (_("cluster"), state.cluster_id),
+        ]
+        return Check(_("Background cluster"), "ok", _("works"), _("Its heartbeat is fresh."), facts=facts)
+    word = _("down") if state.status == "down" else _("never ran")
+    says = (
+        _("No heartbeat for more than half a minute.")
+        if state.last_seen
+        else _("No heartbeat was ever seen.")
+    )
+    return Check(_("Background cluster"), "bad", word, says, state.sentence, facts)
+
+
+def _queue(state: ClusterState) -> Check:
+    name = _("Queue")
+    if state.queued is None:
+        return Check(
+            name,
+            "idle",
+            _("not counted"),
+            _("The queue is in Redis, which does not tell how long work waits."),
+        )
+    if not state.queued:
+        return Check(name, "ok", _("empty"), _("No task waits for a worker."))
+    says = ngettext(
+        "%(n)d task waits, for %(time)s.", "%(n)d tasks wait, the oldest for %(time)s.", state.queued
+    )
+    says %= {"n": state.queued, "time": duration(state.oldest_wait)}
+    if state.status == "stuck":
+        return Check(
+            name,
+            "warn",
+            _("slow"),
+            says,
+            _("Long tasks hold every worker. Raise Q_WORKERS, or look which task runs so long."),
+        )
+    if not state.alive:
+        return Check(name, "bad", _("stands still"), says, _("It moves again once the cluster runs."))
+    return Check(name, "ok", _("moves"), says)
+
+
+def _failures(state: ClusterState) -> Check:
+    name = _("Failed tasks")
+    if not state.failures:
+        return Check(name, "ok", _("none"), _("No background task failed in the last 24 hours."))
+    says = ngettext(
+        "%(n)d background task failed in the last 24 hours.",
+        "%(n)d background tasks failed in the last 24 hours.",
+        state.failures,
+    ) % {"n": state.failures}
+    return Check(name, "warn", str(state.failures), says, _("The newest are listed below with their reason."))
+
+
+def _schedules(now: datetime, state: ClusterState) -> Check:
+    name = _("Repeating jobs")
+    lines = schedule_lines(now)
+    late = [line.name for line in lines if line.tone in ("warn", "bad")]
+    if not lines:
+        return Check(
+            name,
+            "warn",
+            _("none yet"),
+            _("They are made when the cluster starts."),
+            "" if state.alive else _("Start the cluster."),
+        )
+    if late:
+        return Check(
+            name,
+            "warn",
+            _("%(n)d need a look") % {"n": len(late)},
+            ", ".join(late),
+            _(
+                "A late one runs when the cluster works again; a paused or failed one is told in the list below."
+            ),
+        )
+    says = ngettext("%(n)d job runs on time.", "%(n)d jobs run on time.", len(lines)) % {"n": len(lines)}
+    return Check(name, "ok", _("on time"), says)
+
+
+def _schedule_line(row: Schedule, last: Task | None, now: datetime) -> ScheduleLine:
+    if row.repeats == 0:
+        tone, word = "bad", _("paused")
+    elif row.next_run and now - row.next_run > OVERDUE_AFTER:
+        tone, word = "warn", _("late by %(time)s") % {"time": duration(now - row.next_run)}
+    elif last is not None and not last.success:
+        tone, word = "bad", _("failed last time")
+    elif last is None:
+        tone, word = "wait", _("not run yet")
+    else:
+        tone, word = "ok", _("on time")
+    every = (
+        duration((row.minutes or 1) * 60)
+        if row.schedule_type == Schedule.MINUTES
+        else row.get_schedule_type_display()
+    )
+    return ScheduleLine(
+        row.pk, row.name or row.func, str(every), row.next_run, last.stopped if last else None, tone, word
+    )
+
+
+def _state_dir() -> Check:
+    name, path = _("State dir"), state_dir()
+    facts = [(_("folder"), str(path))]
+    if not path.exists():
+        return Check(
+            name,
+            "warn",
+            _("not there yet"),
+            _("The folder of OpenClaw does not exist, so there is nothing to show."),
+            _("Set OPENCLAW_STATE_DIR to where OpenClaw keeps its files, or start OpenClaw once."),
+            facts,
+        )
+    if not os.access(path, os.R_OK | os.X_OK):
+        return Check(
+            name,
+            "bad",
+            _("not readable"),
+            _("This server may not read the folder."),
+            _("Run the server as the user that OpenClaw runs as."),
+            facts,
+        )
+    if not os.access(path, os.W_OK):
+        return Check(
+            name,
+            "warn",
+            _("read only"),
+            _("Pages work; applying skills and writing plans will be refused."),
+            _("Run the server as the user that OpenClaw runs as."),
+            facts,
+        )
+    return Check(name, "ok", _("readable"), _("Read and written by this server."), facts=facts)
+
+
+def _roster() -> Check:
+    roster = load_roster()
+    name = _("Agents")
+    count = len(roster.agents)
+    says = ngettext("%(n)d agent is known.", "%(n)d agents are known.", count) % {"n": count}
+    if roster.error is not None:
+        return Check(
+            name,
+            "bad",
+            _("openclaw.json is broken"),
+            str(roster.error),
+            _("Until it is mended, the agents of the last good reading are shown."),
+        )
+    if not count:
+        return Check(name, "idle", _("none"), says)
+    return Check(name, "ok", str(count), says)
+
+
+def _program() -> Check:
+    name = _("OpenClaw program")
+    found = shutil.which(settings.OPENCLAW_BIN)
+    if found is None:
+        return Check(
+            name,
+            "idle",
+            _("not found"),
+            _("“%(program)s” is not on this server's PATH. Messages to sessions wait in the local inbox.")
+            % {"program": settings.OPENCLAW_BIN},
+            _("Install OpenClaw here, or set OPENCLAW_BIN to its path, to send them right away."),
+        )
+    return Check(
+        name, "ok", _("found"), _("Messages to sessions go through it."), facts=[(_("program"), found)]
+    )
+
+
+def _database() -> Check:
+    size, where = _database_size()
+    facts = [(_("kind"), connection.display_name), (_("size"), byte_size(size)), (_("place"), where)]
+    broker = (Conf.ORM and _("this database")) or "Redis"
+    return Check(
+        _("Database"),
+        "ok",
+        _("answers"),
+        _("It also holds the queue.") if Conf.ORM else "",
+        "",
+        [*facts, (_("queue"), broker)],
+    )
+
+
+def _database_size() -> tuple[int | None, str]:
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite":
+        files = [Path(name + suffix) for suffix in ("", "-wal")]
+        return sum(file.stat().st_size for file in files if file.exists()), name
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        return cursor.fetchone()[0], f"{connection.settings_dict['HOST'] or 'localhost'}/{name}"
+
+
+def _migrations() -> Check:
+    executor = MigrationExecutor(connection)
+    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not waiting:
+        return Check(_("Migrations"), "ok", _("applied"), _("The tables are those of this version."))
+    says = ngettext("%(n)d step is missing.", "%(n)d steps are missing.", len(waiting)) % {"n": len(waiting)}
+    return Check(
+        _("Migrations"), "bad", _("missing"), says, _("Stop the server and start it with “script/server”.")
+    )
+
+
+def _disk() -> Check:
+    usage = shutil.disk_usage(data_dir())
+    says = _("%(free)s of %(total)s are free.") % {
+        "free": byte_size(usage.free),
+        "total": byte_size(usage.total),
+    }
+    facts = [(_("folder"), str(data_dir()))]
+    todo = _("Make room: delete old archives or move OPENCLAW_WEB_DATA_DIR to a larger disk.")
+    if usage.free < _FULL_BYTES:
+        return Check(_("Disk"), "bad", _("full"), says, todo, facts)
+    if usage.free < _LOW_BYTES:
+        return Check(_("Disk"), "warn", _("getting full"), says, todo, facts)
+    return Check(_("Disk"), "ok", _("has room"), says, facts=facts)
