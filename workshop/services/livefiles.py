@@ -36,7 +36,7 @@ def plan(desk: Desk, proposal: Proposal, stored: Bundle) -> list[tuple[str, byte
     """`(path relative to the target, bytes)` in writing order: support files first, SKILL.md last, so that a
     skill is never visible without its files."""
     skill = utf8(bundle.render_skill(stored.text))
-    files = [(file.path, file.data) for file in stored.support]
+    files = [(utf8(file.path).decode(), file.data) for file in stored.support]
     return [*files, (bundle.SKILL_NAME, skill)]
 
 
