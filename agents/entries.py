@@ -102,7 +102,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _entries(block: Mapping[str, Any]) -> tuple[dict[str, Mapping[str, Any]], list[Oddity]]:
     """Normal id → entry, from either form; the first of two equal ids stands, as in OpenClaw."""
     if block.get("entries") is not None:
-        pairs = list(_mapping(block["entries"]).items())
+        pairs: list[tuple[Any, Any]] = list(_mapping(block["entries"]).items())
     elif isinstance(block.get("list"), list):
         pairs = [(_mapping(item).get("id"), item) for item in block["list"]]
     else:

@@ -80,7 +80,8 @@ def load_roster() -> Roster:
     if reading.listing is not None:
         if is_new:
             keep_roster(source, reading.listing, reading.read_at)
-        listing, read_at = reading.listing, reading.read_at
+        listing = reading.listing
+        read_at: datetime | None = reading.read_at
     else:
         listing, read_at = _fallback(source, reading.problem)
     roster = _with_made_agents(
@@ -145,7 +146,8 @@ def _read(source: Path) -> _Reading:
         config = read_config(source)
     except ConfigProblem as problem:
         return _Reading(None, problem, problem.marks, {}, now)
-    variables.config = config.data.get("env") if isinstance(config.data.get("env"), dict) else {}
+    inline = config.data.get("env")
+    variables.config = inline if isinstance(inline, dict) else {}
     listing = list_agents(config.data, variables)
     return _Reading(listing, None, (*config.marks, env_file), dict(variables.used), now)
 

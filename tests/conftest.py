@@ -9,6 +9,8 @@ from django.core.cache import caches
 from gateway.callers import ROLES, SCOPES, Caller, command_caller
 from gateway.models import User
 
+pytest_plugins = ["tests.browser"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _fast_and_plain():
@@ -40,6 +42,7 @@ def people(db) -> dict[str, User]:
     for role in ROLES:
         admin = role == "administrator"
         user = User.objects.create_user(role, password="correct horse", is_staff=admin, is_superuser=admin)
+        # A test with real transactions ends by emptying the tables, the groups of the migrations too.
         user.groups.add(Group.objects.get_or_create(name=role)[0])
         made[role] = user
     return made
