@@ -6,13 +6,18 @@ server, the cluster, and a second cluster for agents' turns running until it is 
 
 import argparse
 import fcntl
+import io
 import os
 import pwd
 import shlex
 import socket
-import subprocess
 import sys
 from pathlib import Path
+
+import django
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connections
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,11 +87,7 @@ def main() -> None:
     address = f"http://{options.host}:{options.port}/"
     _only_one(data, address)
     _port_is_free(options.host, options.port)
-    for command in (["migrate"], ["createcachetable"], ["collectstatic", "--noinput"], ["check"]):
-        if command[0] == "check" and options.host in ("127.0.0.1", "localhost", "::1"):
-            continue
-        _manage(*command)
-    code = _manage("setup_code").strip()
+    code = _prepare()
     print(f"\nOpenClaw Web runs at {address}")
     if code:
         print(f"One-time setup code: {code}")
@@ -126,13 +127,24 @@ def _port_is_free(host: str, port: int) -> None:
             )
 
 
-def _manage(*command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"manage.py {command[0]} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+def _prepare() -> str:
+    """Checks, database, cache table and static files; returns the one-time code, if nobody can sign in yet."""
+    print("Preparing the database and static files…", flush=True)
+    out = io.StringIO()
+    try:
+        django.setup()
+        call_command("check", stdout=out)
+        call_command("migrate", stdout=out, verbosity=0)
+        call_command("createcachetable", stdout=out, verbosity=0)
+        call_command("collectstatic", stdout=out, verbosity=0, interactive=False)
+        out.truncate(0)
+        out.seek(0)
+        call_command("setup_code", stdout=out)
+    except (CommandError, DatabaseError, ImproperlyConfigured, OSError) as error:
+        sys.exit(f"OpenClaw Web cannot start: {error}")
+    # What becomes supervisord must not hold a connection that its children would share.
+    connections.close_all()
+    return out.getvalue().strip()
 
 
 def _become_supervisor(data: Path, options: argparse.Namespace) -> None:
