@@ -29,9 +29,8 @@ def set_role(user: User, role: str, *, caller: Caller) -> User:
     if role and role not in ROLES:
         raise GatewayError(_("There is no role “%(role)s”.") % {"role": role}, code="UNKNOWN_ROLE")
     with transaction.atomic():
-        if role != "administrator" and not administrators().exclude(pk=user.pk).exists():
-            if administrators().filter(pk=user.pk).exists():
-                raise GatewayError(_("The last administrator must stay one."), code="LAST_ADMINISTRATOR")
+        if refusal := role_refusal(user, role):
+            raise GatewayError(refusal, code="LAST_ADMINISTRATOR")
         user.groups.remove(*Group.objects.filter(name__in=ROLES))
         if role:
             user.groups.add(Group.objects.get_or_create(name=role)[0])
@@ -39,6 +38,28 @@ def set_role(user: User, role: str, *, caller: Caller) -> User:
         user.save(update_fields=["is_staff", "is_superuser"])
     user._role = role  # type: ignore[attr-defined]
     audit.record(caller, "person.role", subject=user.get_username(), detail={"role": role})
+    return user
+
+
+def role_refusal(user: User, role: str) -> str:
+    """Why `user` cannot have `role` from now on: the site would be without an administrator. Empty: may."""
+    others = administrators().exclude(pk=user.pk)
+    if role == "administrator" or others.exists() or not administrators().filter(pk=user.pk).exists():
+        return ""
+    return _("The last administrator must stay one.")
+
+
+def set_active(user: User, active: bool, *, caller: Caller) -> User:
+    """Lets `user` in, or locks them out: every session of theirs ends with their next request.
+
+    Raises GatewayError `LAST_ADMINISTRATOR` where nobody could administer any more.
+    """
+    with transaction.atomic():
+        if not active and (refusal := role_refusal(user, "")):
+            raise GatewayError(refusal, code="LAST_ADMINISTRATOR")
+        user.is_active = active
+        user.save(update_fields=["is_active"])
+    audit.record(caller, "person.let_in" if active else "person.locked_out", subject=user.get_username())
     return user
 
 
