@@ -19,6 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connections
 
+from gateway.demo import is_demo
+from openclaw_web.paths import state_dir
+
 ROOT = Path(__file__).resolve().parent.parent
 
 SUPERVISOR = """\
@@ -82,12 +85,16 @@ def main() -> None:
     os.environ["OPENCLAW_WEB_PORT"] = str(options.port)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
     data = Path(os.environ.get("OPENCLAW_WEB_DATA_DIR", ROOT / "var")).expanduser().absolute()
+    if options.demo:
+        # A world apart: nothing of the person's own is read or written.
+        data = data / "demo"
+        os.environ["OPENCLAW_STATE_DIR"] = str(data / "openclaw")
     os.environ["OPENCLAW_WEB_DATA_DIR"] = str(data)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     address = f"http://{options.host}:{options.port}/"
     _only_one(data, address)
     _port_is_free(options.host, options.port)
-    code = _prepare()
+    code = _prepare(demo=options.demo)
     print(f"\nOpenClaw Web runs at {address}")
     if code:
         print(f"One-time setup code: {code}")
@@ -98,6 +105,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/server", description="Set-up, web server and cluster.")
     parser.add_argument("--port", type=int, default=int(os.environ.get("OPENCLAW_WEB_PORT", "8000")))
+    parser.add_argument("--demo", action="store_true", help="look around in a made-up world of its own")
     parser.add_argument("--host", default=os.environ.get("OPENCLAW_WEB_HOST", "127.0.0.1"))
     return parser.parse_args()
 
@@ -127,7 +135,7 @@ def _port_is_free(host: str, port: int) -> None:
             )
 
 
-def _prepare() -> str:
+def _prepare(*, demo: bool) -> str:
     """Checks, database, cache table and static files; returns the one-time code, if nobody can sign in yet."""
     print("Preparing the database and static files…", flush=True)
     out = io.StringIO()
@@ -137,6 +145,8 @@ def _prepare() -> str:
         call_command("migrate", stdout=out, verbosity=0)
         call_command("createcachetable", stdout=out, verbosity=0)
         call_command("collectstatic", stdout=out, verbosity=0, interactive=False)
+        if demo and not is_demo(state_dir()):
+            call_command("demo", stdout=out)
         out.truncate(0)
         out.seek(0)
         call_command("setup_code", stdout=out)

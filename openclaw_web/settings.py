@@ -265,7 +265,8 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        "django-q": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        # Its INFO lines tell of every task and would bury the one line with the setup code.
+        "django-q": {"handlers": [], "level": "WARNING", "propagate": True},
         "axes": {"level": "WARNING"},
     },
 }
