@@ -39,6 +39,7 @@ class World:
     made_root: bool = False
     files: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def write(self, relative: str, data: str | bytes) -> Path:
@@ -65,16 +66,23 @@ class World:
                 each.mkdir(mode=0o755)
         return path
 
+    def expect(self, path: Path, data: bytes) -> None:
+        """Notes a file that a service is about to make, so that it is found even if the build is cut off."""
+        self._note_file(str(path.relative_to(self.root)), data)
+
     def adopt(self, path: Path) -> None:
-        """Notes what a service made during the build: a file, or a folder with all that is in it."""
+        """Notes what a service made during the build: a file, a link, or a folder with all that is in it."""
         relative = str(path.relative_to(self.root))
-        if path.is_dir() and not path.is_symlink():
+        if path.is_symlink():
+            self._append({"link": relative, "to": str(path.readlink())})
+            self.links[relative] = str(path.readlink())
+        elif path.is_dir():
             if relative not in self.folders and relative != ".":
                 self._append({"folder": relative})
                 self.folders.append(relative)
             for below in sorted(path.iterdir()):
                 self.adopt(below)
-        elif path.is_file() and not path.is_symlink():
+        elif path.is_file():
             self._note_file(relative, path.read_bytes())
 
     def note(self, kind: str, key: object) -> None:
@@ -88,6 +96,12 @@ class World:
     def remove_files(self) -> list[Path]:
         """Deletes what was made and is unchanged; returns what was changed since, which stays."""
         changed = []
+        for relative, target in self.links.items():
+            link = self.root / relative
+            if link.is_symlink() and str(link.readlink()) == target:
+                link.unlink()
+            elif link.is_symlink() or link.exists():
+                changed.append(link)
         for relative, digest in reversed(self.files.items()):
             path = self.root / relative
             if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -151,9 +165,11 @@ def open_world(root: Path, *, caller: Caller) -> World:
             world.files[line["file"]] = line["sha256"]
         elif "folder" in line:
             world.folders.append(line["folder"])
+        elif "link" in line:
+            world.links[line["link"]] = line["to"]
         elif "note" in line:
             world.notes.append((line["note"][0], line["note"][1]))
-    _require_inside(root, [*world.files, *world.folders])
+    _require_inside(root, [*world.files, *world.folders, *world.links])
     return world
 
 

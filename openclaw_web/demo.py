@@ -16,13 +16,13 @@ ORDER = ("agents", "archives", "plans", "workshop", "longrun")
 
 
 def parts() -> list[ModuleType]:
-    """Every app's `demo` module, in the order in which they are built."""
-    found = []
-    for name in ORDER:
-        module = apps.get_app_config(name).module
-        if module is not None and module_has_submodule(module, "demo"):
-            found.append(import_module(f"{name}.demo"))
-    return found
+    """Every app's `demo` module that builds something, in the order in which they are built."""
+    modules = [
+        import_module(f"{name}.demo")
+        for name in ORDER
+        if module_has_submodule(apps.get_app_config(name).module, "demo")
+    ]
+    return [module for module in modules if hasattr(module, "build")]
 
 
 def build_demo(root: Path, *, caller: Caller) -> World:

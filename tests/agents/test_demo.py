@@ -137,6 +137,7 @@ def test_a_marker_that_names_a_file_elsewhere_removes_nothing(world, state_dir, 
 def test_what_a_service_made_is_adopted_and_notes_are_found_again(world, state_dir, shell):
     (state_dir / "x" / "y").mkdir(parents=True)
     (state_dir / "x" / "y" / "z.txt").write_text("made by a service")
+    (state_dir / "x" / "out").symlink_to("/etc/hosts")
     world.adopt(state_dir / "x")
     world.note("plans.plan", 7)
     again = open_world(state_dir, caller=shell)
