@@ -34,6 +34,11 @@ class Revision:
     modified_ns: int
 
 
+def digest(data: bytes) -> str:
+    """The SHA-256 by which a plan's text is known."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def read_plan(root: Path, archive_id: str) -> tuple[bytes, int] | None:
     """The plan's present bytes and their modification time in ns, or None when there is no plan."""
     try:

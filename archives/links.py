@@ -1,0 +1,34 @@
+"""What an archive belongs to, told by the apps above: the session that made it, its plan, its runs.
+
+`archives` may not import them, so each has a module `archive_links.py` (found when Django starts, as admin.py is)
+that registers one function here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLink:
+    """One thing an archive belongs to. `label` is shown to people; `icon` is a Lucide name."""
+
+    kind: Literal["session", "plan", "run", "task"]
+    label: str
+    url: str
+    icon: str = "link"
+
+
+Provider = Callable[[str, str], list[ArchiveLink]]
+_providers: list[Provider] = []
+
+
+def provides_archive_links(provider: Provider) -> Provider:
+    """Registers `provider(agent_id, archive_id) -> [ArchiveLink]`: a few rows, one or two queries at most."""
+    _providers.append(provider)
+    return provider
+
+
+def links_of(agent_id: str, archive_id: str) -> list[ArchiveLink]:
+    """Everything the apps above know about one archive."""
+    return [link for provider in _providers for link in provider(agent_id, archive_id)]
