@@ -6,7 +6,7 @@ remembered as 0 ("look again"): a file added within the same tick of the clock w
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,9 +65,13 @@ def folder_time(root: Path) -> int:
 
 
 def read_archive(
-    root: Path, archive_id: str, known: Mapping[str, int], *, every: bool = False
+    root: Path, archive_id: str, known: Mapping[str, int], *, every: bool = False, again: Collection[str] = ()
 ) -> Snapshot | None:
-    """Read one archive; buckets whose time is the `known` one are not listed unless `every`. None when it is gone."""
+    """Read one archive; None when it is gone.
+
+    Buckets whose time is the `known` one are not listed, unless `every` or named in `again`: writing into a file
+    that is there already does not change its folder's time.
+    """
     try:
         with open_folder(root, (ROOT, archive_id)) as folder:
             snapshot = Snapshot(archive_id, settled(os.fstat(folder).st_mtime_ns))
@@ -75,7 +79,9 @@ def read_archive(
                 for one in entries:
                     _note(snapshot, one)
             changed = [
-                name for name, at in snapshot.buckets.items() if every or not at or known.get(name) != at
+                name
+                for name, at in snapshot.buckets.items()
+                if every or not at or name in again or known.get(name) != at
             ]
     except (NotThere, PathRefused):
         return None

@@ -4,14 +4,10 @@ Reading happens first and outside any transaction; then rows are changed in one 
 One process at a time indexes a workspace (a lock file), so that an older look never overwrites a newer one.
 """
 
-import fcntl
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Count, Q, Sum
@@ -23,10 +19,10 @@ from archives.disk import FileFacts, Snapshot
 from archives.errors import ArchivesError
 from archives.kinds import kind_of
 from archives.models import Archive, ArchiveFile, Bucket, Workspace
+from archives.places import history_of, index_lock
 from archives.plan_file import keep_present
 from archives.protocol import is_fallback_id, take_timestamp
 from archives.search import make_search_text
-from openclaw_web.paths import data_dir
 
 BATCH = 200
 ROWS = 1000
@@ -42,13 +38,8 @@ class Seen:
     removed: int = 0
 
     @property
-    def is_news(self) -> bool:
-        return bool(self.added or self.changed or self.removed)
-
-
-def history_of(agent_id: str) -> Path:
-    """Where earlier texts of an agent's plans are kept."""
-    return data_dir() / "plan-history" / _folder_name(agent_id)
+    def changes(self) -> int:
+        return self.added + self.changed + self.removed
 
 
 def scan_workspace(workspace: Workspace, *, every: bool = False) -> Seen:
@@ -57,7 +48,7 @@ def scan_workspace(workspace: Workspace, *, every: bool = False) -> Seen:
     A workspace that cannot be opened empties its index and leaves the reason in `scan_error`.
     """
     seen = Seen()
-    with _locked(workspace) as _held:
+    with index_lock(workspace):
         error = ""
         try:
             ids, folder_mtime_ns = disk.list_archive_ids(workspace.path)
@@ -74,15 +65,16 @@ def scan_workspace(workspace: Workspace, *, every: bool = False) -> Seen:
 
 
 def refresh_archive(
-    workspace: Workspace, archive_id: str, *, wait: bool = True, every: bool = False
+    workspace: Workspace, archive_id: str, *, wait: bool = True, again: Collection[str] = ()
 ) -> Archive | None:
     """Bring one archive in step and return its row, None when it is not on the disk.
 
-    `wait=False` skips the look where another process is indexing this workspace just now.
+    `wait=False` skips the look where another process is indexing this workspace just now; buckets named in `again`
+    are listed even if their folders look unchanged.
     """
-    with _locked(workspace, wait=wait) as held:
+    with index_lock(workspace, wait=wait) as held:
         if held:
-            _scan_batch(workspace, [archive_id], every, Seen())
+            _scan_batch(workspace, [archive_id], False, Seen(), again)
     return Archive.objects.filter(workspace=workspace, archive_id=archive_id, file_count__gt=0).first()
 
 
@@ -91,7 +83,7 @@ def refresh_list(workspace: Workspace) -> None:
     now = disk.folder_time(workspace.path)
     if now and now == workspace.folder_mtime_ns:
         return
-    with _locked(workspace, wait=False) as held:
+    with index_lock(workspace, wait=False) as held:
         if not held:
             return
         try:
@@ -107,12 +99,14 @@ def refresh_list(workspace: Workspace) -> None:
 
 def drop_index(workspace: Workspace) -> None:
     """Forget everything about a workspace's files; the next scan finds it again."""
-    with _locked(workspace):
+    with index_lock(workspace):
         Archive.objects.filter(workspace=workspace).delete()
         Workspace.objects.filter(pk=workspace.pk).update(folder_mtime_ns=0, scanned_at=None)
 
 
-def _scan_batch(workspace: Workspace, ids: list[str], every: bool, seen: Seen) -> None:
+def _scan_batch(
+    workspace: Workspace, ids: list[str], every: bool, seen: Seen, again: Collection[str] = ()
+) -> None:
     rows = {row.archive_id: row for row in Archive.objects.filter(workspace=workspace, archive_id__in=ids)}
     buckets: dict[int, dict[str, Bucket]] = {}
     for bucket in Bucket.objects.filter(archive__workspace=workspace, archive__archive_id__in=ids):
@@ -129,6 +123,7 @@ def _scan_batch(workspace: Workspace, ids: list[str], every: bool, seen: Seen) -
             archive_id,
             {name: one.folder_mtime_ns for name, one in known.items()},
             every=every,
+            again=again,
         )
         if snapshot is None:
             if row:
@@ -293,27 +288,3 @@ def _batches(things: Iterable) -> Iterator[list]:
     iterator = iter(things)
     while batch := list(islice(iterator, BATCH)):
         yield batch
-
-
-@contextmanager
-def _locked(workspace: Workspace, *, wait: bool = True) -> Iterator[bool]:
-    folder = data_dir() / "locks"
-    folder.mkdir(exist_ok=True)
-    handle = os.open(
-        folder / f"index-{_folder_name(workspace.agent_id)}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            held = True
-        except BlockingIOError:
-            held = False
-        yield held
-    finally:
-        os.close(handle)
-
-
-def _folder_name(agent_id: str) -> str:
-    # Agent ids come from a configuration file; only plain ones become folder names as they are.
-    plain = "".join(char if char.isalnum() or char in "-_" else f"%{ord(char):x}" for char in agent_id)
-    return plain[:120] or "%"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -32,6 +33,10 @@ class Revision:
     sha256: str
     size: int
     modified_ns: int
+
+    @property
+    def modified_at(self) -> datetime:
+        return datetime.fromtimestamp(self.modified_ns / 1e9, UTC)
 
 
 def digest(data: bytes) -> str:

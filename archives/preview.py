@@ -100,7 +100,7 @@ def _text(handle: BinaryIO, name: str, size: int, start: int, line: int) -> Prev
     lines = _highlighted(text, name) or [escape(one) for one in text.split("\n")]
     if lines and not lines[-1]:
         lines.pop()
-    html = mark_safe("".join(f'<span class="row">{one}\n</span>' for one in lines))  # noqa: S308 (escaped above)
+    html = mark_safe("".join(f"<li>{one}</li>" for one in lines))  # noqa: S308 (escaped above)
     note = "" if _is_utf8(data) else _("Not UTF-8: what could not be read is shown as �.")
     return Preview(
         "code",
@@ -123,7 +123,7 @@ def _highlighted(text: str, name: str) -> list[str] | None:
         return None
     if lexer.name == "Text only":
         return None
-    return highlight(text, lexer, HtmlFormatter(nowrap=True)).rstrip("\n").split("\n")
+    return highlight(text, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n").split("\n")
 
 
 def _table(handle: BinaryIO, name: str, size: int, start: int, line: int) -> Preview:

@@ -96,23 +96,30 @@ def search_files(wanted: Filter, *, before: str = "", limit: int = PAGE) -> Page
 
 def list_shelves(archive: Archive, *, before: str = "", limit: int = BUCKETS) -> Page:
     """The buckets of an archive, newest first, each with its first files by name: two queries, whatever its size."""
-    # The name at which a bucket is cut, found by walking its index: a bucket of 100,000 files costs no more.
-    cut = ArchiveFile.objects.filter(bucket=OuterRef("pk")).order_by("name").values("name")
-    buckets = Bucket.objects.filter(archive=archive, file_count__gt=0).annotate(
-        cut=Subquery(cut[FILES_SHOWN : FILES_SHOWN + 1])
-    )
+    buckets = _with_cut(Bucket.objects.filter(archive=archive, file_count__gt=0), FILES_SHOWN)
     if before:
         buckets = buckets.filter(timestamp__lt=before)
     found = list(buckets.order_by("-timestamp")[: limit + 1])
     shelves = {bucket.pk: Shelf(bucket) for bucket in found[:limit]}
-    wanted = Q(pk__in=[])
-    for bucket in found[:limit]:
-        wanted |= Q(bucket=bucket.pk, name__lt=bucket.cut) if bucket.cut else Q(bucket=bucket.pk)
-    for file in ArchiveFile.objects.filter(wanted).order_by("name"):
+    for file in _first_files(found[:limit]):
         file.archive, file.bucket = archive, shelves[file.bucket_id].bucket
         shelves[file.bucket_id].files.append(file)
     rows = list(shelves.values())
     return Page(rows, rows[-1].bucket.timestamp if len(found) > limit else "")
+
+
+def latest_names(archives: Sequence[Archive], count: int = 4) -> dict[int, list[str]]:
+    """By archive pk, the first names in its newest bucket: what people know an archive by."""
+    newest = Bucket.objects.filter(archive=OuterRef("pk"), file_count__gt=0).order_by("-timestamp")
+    chosen = Archive.objects.filter(pk__in=[row.pk for row in archives]).annotate(
+        newest=Subquery(newest.values("pk")[:1])
+    )
+    pks = [pk for pk in chosen.values_list("newest", flat=True) if pk]
+    buckets = list(_with_cut(Bucket.objects.filter(pk__in=pks), count))
+    names: dict[int, list[str]] = {}
+    for file in _first_files(buckets):
+        names.setdefault(file.archive_id, []).append(file.name)
+    return names
 
 
 def list_bucket(bucket: Bucket, *, after: str = "", limit: int = FILES_PAGE) -> Page:
@@ -164,6 +171,19 @@ def is_day(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
+
+
+def _with_cut(buckets: QuerySet[Bucket], count: int) -> QuerySet[Bucket]:
+    # The name at which a bucket is cut, found by walking its index: a bucket of 100,000 files costs no more.
+    names = ArchiveFile.objects.filter(bucket=OuterRef("pk")).order_by("name").values("name")
+    return buckets.annotate(cut=Subquery(names[count : count + 1]))
+
+
+def _first_files(buckets: Sequence[Bucket]) -> list[ArchiveFile]:
+    wanted = Q(pk__in=[])
+    for bucket in buckets:
+        wanted |= Q(bucket=bucket.pk, name__lt=bucket.cut) if bucket.cut else Q(bucket=bucket.pk)  # type: ignore[attr-defined]
+    return list(ArchiveFile.objects.filter(wanted).order_by("name"))
 
 
 def _of_agents(rows: QuerySet, wanted: Filter) -> QuerySet:

@@ -14,6 +14,7 @@ from archives.errors import INVALID_SESSION, ArchivesError, Blocked, NotThere
 from archives.identity import Identity, agent_of_session, identity_of_session
 from archives.lint import Finding, Report
 from archives.models import Workspace
+from archives.places import history_of
 from archives.protocol import PLAN, check_timestamp, clean_name, take_timestamp
 from archives.receipts import write_ok
 from archives.store import Check, Stored
@@ -91,7 +92,7 @@ def write_archive_file(
         if clean_name(name) == PLAN:
             stored = plan_file.write_plan(
                 workspace.path,
-                indexer.history_of(workspace.agent_id),
+                history_of(workspace.agent_id),
                 identity.archive_id,
                 data,
                 expected_sha256=expected_sha256,

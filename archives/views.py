@@ -16,6 +16,7 @@ from archives.errors import ArchivesError, NotThere
 from archives.kinds import KINDS
 from archives.links import links_of
 from archives.models import Archive, Bucket, Workspace
+from archives.places import history_of
 from archives.protocol import ROOT
 from archives.queries import Filter
 from archives.texts import FINDINGS
@@ -45,6 +46,9 @@ def archives(request: HttpRequest) -> HttpResponse:
         found = [(row, card_of_row(row, row.workspace.agent_id)) for row in files.rows]
     else:
         page = queries.list_archives(wanted, before=before)
+        names = queries.latest_names(page.rows)
+        for row in page.rows:
+            row.latest = names.get(row.pk, [])
         found = []
     context = {
         "wanted": wanted,
@@ -228,7 +232,7 @@ def _archive_context(found: Archive, tab: str) -> dict[str, Any]:
 
 
 def _plan_context(found: Archive, number: int | None) -> dict[str, Any]:
-    history = indexer.history_of(found.workspace.agent_id)
+    history = history_of(found.workspace.agent_id)
     revisions = plan_file.list_revisions(history, found.archive_id)
     context = _archive_context(found, "plan") | {"number": number, "problem": ""}
     try:
