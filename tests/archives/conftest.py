@@ -1,5 +1,6 @@
 """A workspace of agent `ops` on a real disk, known to archives."""
 
+import json
 import os
 from pathlib import Path
 
@@ -12,10 +13,26 @@ OLD = 1_700_000_000  # folders this old are settled: their times are trusted
 
 
 @pytest.fixture
-def workspace(db, tmp_path) -> Workspace:
+def know(db, state_dir):
+    """`know("ops", root)` makes an agent known: in openclaw.json, which pages follow, and as a workspace."""
+    agents: dict[str, dict] = {}
+
+    def make_known(agent_id: str, root: Path | str) -> Workspace:
+        agents[agent_id] = {"id": agent_id, "name": agent_id.title(), "workspace": str(root)}
+        (state_dir / "openclaw.json").write_text(json.dumps({"agents": {"list": list(agents.values())}}))
+        row, _made = Workspace.objects.update_or_create(
+            agent_id=agent_id, defaults={"root": str(root), "label": agent_id.title(), "zone": "UTC"}
+        )
+        return row
+
+    return make_known
+
+
+@pytest.fixture
+def workspace(know, tmp_path) -> Workspace:
     root = tmp_path / "workspace-ops"
     root.mkdir()
-    return Workspace.objects.create(agent_id="ops", root=str(root), label="Ops", zone="UTC")
+    return know("ops", root)
 
 
 @pytest.fixture

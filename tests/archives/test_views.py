@@ -8,7 +8,6 @@ from django.urls import reverse
 from archives import links
 from archives.indexer import scan_workspace
 from archives.links import ArchiveLink
-from archives.models import Workspace
 from gateway.models import AuditEntry
 from tests.archives.conftest import TS
 
@@ -58,8 +57,8 @@ def test_the_list_is_narrowed_by_each_filter(viewer, three, query, expected):
     assert listed(page(viewer, f"/archives/?{query}")) == expected
 
 
-def test_the_list_is_narrowed_to_one_agent(viewer, three, tmp_path, put):
-    other = Workspace.objects.create(agent_id="main", root=str(tmp_path / "other"))
+def test_the_list_is_narrowed_to_one_agent(viewer, three, tmp_path, put, know):
+    other = know("main", tmp_path / "other")
     put(f"archives/mine/{TS}/a.md", root=other.path)
     assert "mine" in listed(page(viewer, "/archives/"))
     assert listed(page(viewer, reverse("archives:archives") + "?agent=main")) == ["mine"]
@@ -215,8 +214,6 @@ def test_hostile_names_are_inert_everywhere(viewer, workspace, put):
         assert "<img src=x" not in html and "<b>x" not in html and "<script>alert" not in html
 
 
-def test_a_workspace_that_cannot_be_read_is_said_on_the_list(viewer, workspace):
-    Workspace.objects.update(root="/nonexistent/workspace")
-    workspace.refresh_from_db()
-    scan_workspace(workspace)
+def test_a_workspace_that_cannot_be_read_is_said_on_the_list(viewer, know):
+    scan_workspace(know("ops", "/nonexistent/workspace"))
     assert "cannot be read" in page(viewer, "/archives/")
