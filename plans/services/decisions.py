@@ -22,6 +22,7 @@ from plans.planfile import PlanFile
 from plans.planfile_check import entry_timing, holds
 from plans.planfile_write import set_field, task_message
 from plans.schedule_text import make_timing, require_future, write_schedule
+from plans.sentences import tell
 from plans.services.revisions import (
     State,
     default_zone,
@@ -45,7 +46,7 @@ def confirm_plan(plan: Plan, *, digest: str, caller: Caller, now: datetime | Non
         require_person(caller, plan)
         seen = look_at_disk(plan)
         if seen.file is None:
-            raise PlansError(seen.error, code=seen.code)
+            raise PlansError(tell(seen.error), code=seen.code)
         follow_file(plan, caller=caller, seen=seen)
         confirmation = _confirm(plan, digest, seen.file, caller, now or timezone.now())
     except PlansError as error:

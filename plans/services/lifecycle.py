@@ -14,6 +14,7 @@ from gateway.callers import WRITE, Caller
 from plans.errors import PlansError
 from plans.models import Plan, Run, Schedule
 from plans.schedule import next_due
+from plans.sentences import kept
 from plans.services.revisions import State, follow_file, lock_plan, move_plan, pause_schedule
 
 FAILED_RUNS_BEFORE_PAUSE = 5
@@ -79,7 +80,7 @@ def retire_plan(plan: Plan, *, caller: Caller, reason: str = "") -> Plan:
             status=Run.Status.ENDED,
             outcome=Run.Outcome.SKIPPED,
             code="RETIRED",
-            reason=_("The plan was retired before this run started."),
+            reason=kept("The plan was retired before this run started."),
             ended_at=now,
         )
     _told("plan.retired", plan, caller, reason)
@@ -147,7 +148,7 @@ def stop_run(run: Run, *, caller: Caller) -> Run:
         status=Run.Status.ENDED,
         outcome=Run.Outcome.STOPPED,
         code="STOPPED",
-        reason=_("Stopped by %(who)s before it started.") % {"who": caller.label},
+        reason=kept("Stopped by %(who)s before it started.", who=caller.label),
         ended_at=now,
     )
     asked = ended or Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING, stop_requested_at=None).update(
@@ -176,7 +177,7 @@ def count_outcome(plan: Plan, outcome: str, *, caller: Caller) -> None:
         plan = lock_plan(plan)
         if plan.failures < FAILED_RUNS_BEFORE_PAUSE or plan.state != State.ACTIVE:
             return
-        reason = _("Paused itself after %(count)d failed runs in a row.") % {"count": plan.failures}
+        reason = kept("Paused itself after %(count)d failed runs in a row.", count=plan.failures)
         _pause(plan, reason)
         events.publish(
             "plan.paused",

@@ -13,13 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
-from django.utils.translation import gettext as _
 
 from gateway import events
 from gateway.callers import Caller
 from gateway.runners import end_leftovers
 from plans.models import Run
 from plans.models.runs import RunQuerySet
+from plans.sentences import kept
 from plans.services.lifecycle import count_outcome
 
 # A worker looks in at least every few seconds.
@@ -87,7 +87,7 @@ def _interrupt(run: Run, now: datetime, caller: Caller) -> int:
         status=Run.Status.ENDED,
         outcome=Run.Outcome.INTERRUPTED,
         code="WORKER_GONE",
-        reason=_(
+        reason=kept(
             "The worker was cut off while this run was going; what the agent had done until then stays done."
         ),
         ended_at=now,
@@ -120,7 +120,7 @@ def _queue_again(run: Run) -> bool:
                     seen_at=None,
                     enqueued_at=None,
                     code="RERUN",
-                    reason=_("The worker was cut off; the plan allows another try."),
+                    reason=kept("The worker was cut off; the plan allows another try."),
                 )
             )
     except IntegrityError:

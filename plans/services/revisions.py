@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from archives.models import Workspace
 from gateway import events
@@ -20,6 +21,7 @@ from plans.models import ChangeRequest, Plan, Revision, Schedule
 from plans.planfile import Entry, PlanFile, read_plan_file
 from plans.planfile_check import Problem, find_problems, holds, seal_entry
 from plans.planfile_write import put_entry
+from plans.sentences import kept
 from plans.store import read_plan_bytes, write_plan_bytes
 
 State = Plan.State
@@ -57,11 +59,13 @@ def default_zone(agent_id: str) -> str:
 def look_at_disk(plan: Plan) -> OnDisk:
     """Read the plan's file now; never raises for what is wrong with it."""
     try:
-        raw = read_plan_bytes(workspace_root(plan.agent_id), plan.archive_id)
+        # The sentence may be stored: it is made in English and told in the reader's language (`plans.sentences`).
+        with override("en"):
+            raw = read_plan_bytes(workspace_root(plan.agent_id), plan.archive_id)
     except PlansError as error:
         return OnDisk(None, str(error), error.code)
     if raw is None:
-        return OnDisk(None, _("%(path)s is gone.") % {"path": plan.path}, "PLAN_GONE")
+        return OnDisk(None, kept("%(path)s is gone.", path=plan.path), "PLAN_GONE")
     return OnDisk(read_plan_file(raw))
 
 
@@ -149,7 +153,7 @@ def follow_file(plan: Plan, *, caller: Caller, seen: OnDisk | None = None) -> Pl
         ):
             return plan
         if plan.state in CONFIRMED_STATES or plan.state == State.HELD:
-            _set_held(plan, _("PLAN.md changed after it was confirmed."))
+            _set_held(plan, kept("PLAN.md changed after it was confirmed."))
         else:
             move_plan(plan, State.AWAITING)
         add_revision(plan, seen.file, origin=Revision.Origin.DISK, caller=caller)

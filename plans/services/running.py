@@ -13,7 +13,7 @@ from hashlib import sha256
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from gateway import events
 from gateway.callers import Caller, system_caller
@@ -21,6 +21,7 @@ from gateway.runners import Reply, RunnerError, Turn, choose_runner
 from plans.models import Plan, Run, Schedule
 from plans.planfile_check import holds
 from plans.planfile_write import task_message
+from plans.sentences import kept
 from plans.services.lifecycle import count_outcome
 from plans.services.outputs import find_outputs
 from plans.services.recovery import own_name
@@ -32,6 +33,12 @@ LOOK_IN_EVERY = 5.0  # seconds between two signs of life
 
 def execute_run(run_id: int, *, now: datetime | None = None) -> Run | None:
     """Take the run and carry it to its end; None when it is not to be taken (taken, over, or not yet)."""
+    # What is stored is stored in English and told in the reader's language (`plans.sentences`).
+    with override("en"):
+        return _execute(run_id, now)
+
+
+def _execute(run_id: int, now: datetime | None) -> Run | None:
     now = now or timezone.now()
     caller = system_caller("plans runner")
     try:
@@ -84,14 +91,14 @@ def _hold_untaken(run_id: int, caller: Caller) -> Run | None:
     run = Run.objects.select_related("plan").get(pk=run_id)
     if run.status != Run.Status.QUEUED:
         return None
-    reason = _("The plan's text is not the confirmed one any more.")
+    reason = kept("The plan's text is not the confirmed one any more.")
     _finish(run, Run.Outcome.HELD, "NOT_CONFIRMED", reason, was=Run.Status.QUEUED)
     return run
 
 
 def _end_held(run: Run, seen: OnDisk, caller: Caller) -> Run:
     """Nothing is executed: the run and the plan are held, people are told, the difference is kept as a revision."""
-    reason = seen.error or _("PLAN.md is not the text that was confirmed; nothing was executed.")
+    reason = seen.error or kept("PLAN.md is not the text that was confirmed; nothing was executed.")
     plan = follow_file(run.plan, caller=caller, seen=seen)
     with transaction.atomic():
         plan = lock_plan(plan)
@@ -170,7 +177,7 @@ def _end_failed(run: Run, error: RunnerError, caller: Caller) -> Run:
     run.text, run.agent_started = error.text, error.started
     if error.code == "STOPPED":
         run.refresh_from_db(fields=["stop_requested_by"])
-        reason = _("Stopped by %(who)s.") % {"who": run.stop_requested_by or _("somebody")}
+        reason = kept("Stopped by %(who)s.", who=run.stop_requested_by)
         return _close(run, Run.Outcome.STOPPED, "STOPPED", reason, caller)
     if error.code == "TIMEOUT":
         return _close(run, Run.Outcome.TIMEOUT, "TIMEOUT", error.message, caller)
@@ -183,7 +190,7 @@ def _end_failed(run: Run, error: RunnerError, caller: Caller) -> Run:
 def _try_later(run: Run, error: RunnerError, seconds: int, caller: Caller) -> bool:
     """Only where the agent certainly did not start: the same run, queued again behind its back-off."""
     not_before = timezone.now() + timedelta(seconds=seconds)
-    reason = _("%(why)s Next try in %(seconds)d s.") % {"why": error.message, "seconds": seconds}
+    reason = kept("%(why)s Next try in %(seconds)d s.", why=error.message, seconds=seconds)
     try:
         with transaction.atomic():
             moved = _own(run).update(
@@ -250,7 +257,7 @@ def _finish(run: Run, outcome: str, code: str, reason: str, *, was: str = Run.St
         status=Run.Status.ENDED, outcome=outcome, code=code, reason=reason, ended_at=timezone.now(), **known
     )
     if not ended:
-        late = _("Its worker was taken for lost and ended later, with: %(outcome)s.") % {"outcome": outcome}
+        late = kept("Its worker was taken for lost and ended later, with: %(outcome)s.", outcome=outcome)
         Run.objects.filter(pk=run.pk, outcome=Run.Outcome.INTERRUPTED).update(
             code="LATE_END", reason=late, **known
         )

@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from gateway import events
 from gateway.callers import Caller, system_caller
 from plans.errors import PlansError
 from plans.models import Plan, Run, Schedule, Tick
 from plans.schedule import due_between, next_due
+from plans.sentences import kept
 from plans.services.queue import enqueue_runs, enqueue_waiting
 from plans.services.recovery import recover_runs
 from plans.services.revisions import State
@@ -45,7 +46,11 @@ class Ticked:
 
 def tick(*, now: datetime | None = None) -> Ticked:
     """One look at the clock: heal, claim what is due, send messages. Idempotent, and safe beside another tick."""
-    now = now or timezone.now()
+    with override("en"):
+        return _tick(now or timezone.now())
+
+
+def _tick(now: datetime) -> Ticked:
     caller = system_caller("plans clock")
     result = Ticked(recovered=recover_runs(now=now, caller=caller))
     off_since = _note_tick(now)
@@ -120,7 +125,7 @@ def _claim(
             # One bad schedule never stops the others; this one waits for a person.
             logger.exception("the schedule of plan %s cannot be computed", schedule.plan_id)
             schedule.next_due_at = None
-            schedule.plan.state_reason = _("The next due time cannot be computed: %(why)s") % {"why": error}
+            schedule.plan.state_reason = kept("The next due time cannot be computed: %(why)s", why=error)
             Plan.objects.filter(pk=schedule.plan_id).update(state_reason=schedule.plan.state_reason)
             events.publish(
                 "plan.schedule_failed", agent_id=schedule.plan.agent_id, subject=str(schedule.plan.uid)
@@ -174,11 +179,12 @@ def _missed_rows(
             else _overlap_row(schedule, missed[-1])
         )
     for index, due in enumerate(missed[:-1] if make_up else missed):
-        reason = _("The clock was off at this time.")
+        reason = kept("The clock was off at this time.")
         if index == 0 and count > len(missed) and count > MOST_MISSED_ROWS:
-            reason = _("The clock was off at this time and at over %(count)d others before it.") % {
-                "count": count - MOST_MISSED_ROWS
-            }
+            reason = kept(
+                "The clock was off at this time and at over %(count)d others before it.",
+                count=count - MOST_MISSED_ROWS,
+            )
         rows.append(_ended_row(schedule, due, Run.Outcome.MISSED, "CLOCK_OFF", reason))
     return rows
 
@@ -198,7 +204,7 @@ def _queued_row(schedule: Schedule, due: datetime, trigger: str) -> Run:
 
 
 def _overlap_row(schedule: Schedule, due: datetime) -> Run:
-    reason = _("The run before it was still going.")
+    reason = kept("The run before it was still going.")
     return _ended_row(schedule, due, Run.Outcome.SKIPPED, "OVERLAP", reason)
 
 
@@ -216,7 +222,7 @@ def _ended_row(schedule: Schedule, due: datetime, outcome: str, code: str, reaso
 
 
 def _why_held(plan: Plan) -> tuple[str, str]:
-    return "PLAN_HELD", plan.state_reason or _("The plan is held until a person has looked at it.")
+    return "PLAN_HELD", plan.state_reason or kept("The plan is held until a person has looked at it.")
 
 
 def _next(schedule: Schedule, now: datetime) -> datetime | None:
