@@ -48,6 +48,10 @@ class ConfigProblem(Exception):
     def __post_init__(self) -> None:
         super().__init__(self.code, str(self.path), self.line, self.column)
 
+    def __str__(self) -> str:
+        place = _("line %(line)s, column %(column)s: ") % {"line": self.line, "column": self.column}
+        return f"{self.path.name}: {place if self.line else ''}{self.sentence}"
+
     @property
     def sentence(self) -> str:
         """What is wrong, in the reader's language, without the file's name."""

@@ -234,3 +234,10 @@ def test_merging_keeps_what_only_one_side_has():
         "d": 3,
     }
     assert merge({"a": 1}, 5) == 5
+
+
+def test_a_problem_in_one_line_names_file_place_and_reason():
+    assert str(problem_of("{\n a: }")) == (
+        "openclaw.json: line 2, column 5: A value is expected here, not “}”. Text needs quotes around it."
+    )
+    assert str(ConfigProblem("missing", HERE)) == "openclaw.json: The file does not exist."
