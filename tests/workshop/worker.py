@@ -1,0 +1,50 @@
+"""A real process of ours for crash and race tests: reads one JSON request a line, prints one JSON answer a line.
+
+`{"method": …, "params": …}` calls a method; `{"service": "roll_back" | "recover", …}` a service; `{"sql": …}`
+asks the database. Started with `OPENCLAW_WEB_FAULT` it dies where that says.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
+
+import django
+
+django.setup()
+
+from django.db import connection  # noqa: E402
+
+from gateway import registry  # noqa: E402
+from gateway.callers import command_caller  # noqa: E402
+from gateway.errors import AppError  # noqa: E402
+from gateway.registry import RpcError  # noqa: E402
+from workshop import tasks  # noqa: E402
+from workshop.services.rollbacks import roll_back_proposal  # noqa: E402
+
+
+def answer(request):
+    caller = command_caller()
+    try:
+        if "method" in request:
+            return {"ok": True, "payload": registry.call(request["method"], request["params"], caller)}
+        if request.get("service") == "roll_back":
+            proposal = roll_back_proposal(request["agent"], request["id"], caller=caller)
+            return {"ok": True, "payload": proposal.status}
+        if request.get("service") == "recover":
+            return {"ok": True, "payload": tasks.recover()}
+        with connection.cursor() as cursor:
+            cursor.execute(request["sql"])
+            return {"ok": True, "payload": [list(map(str, row)) for row in cursor.fetchall()]}
+    except RpcError as error:
+        return {"ok": False, "error": error.as_dict()}
+    except AppError as error:
+        return {"ok": False, "error": {"code": error.code, "message": error.message}}
+
+
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:
+    print(json.dumps(answer(json.loads(line))), flush=True)
