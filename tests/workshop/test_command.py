@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 DRAFTS = {
     "ok": {"PROPOSAL.md": "# cli\n\nbody\n", "assets/x/y.txt": "y", "scripts/a.sh": "#!/bin/sh\n"},
-    "d8": {"PROPOSAL.md": "b\n", "assets/1/2/3/4/5/6/f": "x"},
+    "d8": {"PROPOSAL.md": "# cli\n\nbody\n", "assets/1/2/3/4/5/6/f": "x"},
     "d9": {"PROPOSAL.md": "b\n", "assets/1/2/3/4/5/6/7/f": "x"},
     "empty": {"PROPOSAL.md": ""},
     "exec": {"PROPOSAL.md": "b\n", "scripts/a.sh": "x"},
