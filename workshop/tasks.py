@@ -9,9 +9,10 @@ from gateway.schedules import repeat
 from openclaw_web.paths import state_dir
 from workshop.desks import Desk
 from workshop.models import LearningSession
-from workshop.services import publishing, recovery, requests, sessions
+from workshop.services import publishing, recovery, requests, retention, sessions
 
 repeat("workshop.recover", "workshop.tasks.recover", minutes=5)
+repeat("workshop.prune", "workshop.tasks.prune", minutes=60 * 24)
 
 
 def send_message(delivery_id: int) -> str:
@@ -31,3 +32,8 @@ def recover() -> dict[str, int]:
         "bundles": sum(publishing.sweep(desk) for desk in desks),
         "applies": sum(len(recovery.settle_all(desk)) for desk in desks),
     }
+
+
+def prune() -> int:
+    """Remove earlier generations of decided proposals, as far as the setting says."""
+    return retention.prune_generations()

@@ -88,6 +88,17 @@ def finish_revert(proposal: Proposal, rollback: Rollback, author: Author, reason
             audit_made(proposal, Event.Type.ROLLED_BACK, author, reason)
 
 
+def settle_for(agent_id: str | None, proposal_id: str, *, caller: Caller) -> Outcome:
+    """`settle` for a person who asks for it. Raises WorkshopError when a person has to decide."""
+    caller.require_scope(WRITE)
+    desk = open_desk(agent_id, caller)
+    proposal = load_proposal(desk, proposal_id)
+    outcome = settle(desk, proposal)
+    if outcome == "stuck":
+        raise sentences.recovery_needed(desk.skill_path(proposal))
+    return outcome
+
+
 def settle_all(desk: Desk) -> dict[str, Outcome]:
     """Every unfinished apply or roll back of one agent; the outcome by proposal id."""
     open_ones = Proposal.objects.of_agent(desk.id).filter(
