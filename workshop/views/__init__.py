@@ -1,0 +1,1 @@
+"""Pages of the Workshop: load, call one service, render. `shown` puts together what the desk's templates draw."""

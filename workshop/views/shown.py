@@ -1,0 +1,243 @@
+"""What the review desk shows of one proposal, from `queries.desk.View`: queue, head, tabs, files, remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from openclaw_web.desk import Queue, QueueItem, Remark, RemarkForm, Tab, Talk
+from openclaw_web.diffview import FileDiff, file_diff
+from workshop.bundle import DRAFT_NAME, SKILL_NAME
+from workshop.models import Comment, Proposal
+from workshop.queries import desk as reads
+from workshop.queries.desk import FilePair, View
+
+TABS = ("diff", "text", "files", "checks", "history")
+QUEUE_LENGTH = 100
+SPLIT_COOKIE = "diff_view"
+
+
+def queue_of(request: HttpRequest, current: str = "") -> Queue:
+    """The pending proposals of the chosen agent, the longest waiting first."""
+    agent_id = request.agent_id or None  # type: ignore[attr-defined]
+    found = reads.queue_of(agent_id)
+    items = [_item(row, current, with_agent=agent_id is None) for row in reads.rows(found[:QUEUE_LENGTH])]
+    total = len(items) if len(items) < QUEUE_LENGTH else found.count()
+    return Queue(_("Proposals to review"), items, total, _("Nothing waits for a decision."))
+
+
+def _item(row: reads.Row, current: str, *, with_agent: bool) -> QueueItem:
+    proposal = row.proposal
+    tone, word = _mark(row)
+    return QueueItem(
+        url=reverse("workshop:proposal", args=[proposal.pk]),
+        title=proposal.skill_name,
+        detail=proposal.description,
+        at=proposal.created_at,
+        tone=tone,
+        word=word,
+        current=proposal.pk == current,
+        agent=proposal.agent_id if with_agent else "",
+    )
+
+
+def _mark(row: reads.Row) -> tuple[str, str]:
+    """The one thing worth a pill in the queue, the gravest first."""
+    proposal = row.proposal
+    if row.desk is None:
+        return "bad", _("agent is gone")
+    if row.state.code == "recovery":
+        return "bad", _("cut off")
+    if row.state.code.startswith("draft"):
+        return "bad", _("no draft")
+    if row.state.stale:
+        return "warn", _("stale")
+    if proposal.critical:
+        return "bad", ngettext("%d critical", "%d critical", proposal.critical) % proposal.critical
+    if proposal.warnings:
+        return "warn", ngettext("%d warning", "%d warnings", proposal.warnings) % proposal.warnings
+    if proposal.kind == Proposal.Kind.CREATE:
+        return "ok", _("new skill")
+    return "info", _("update · v%(version)s") % {"version": proposal.version}
+
+
+def status_pill(proposal: Proposal) -> tuple[str, str]:
+    """Tone and word of a proposal's status."""
+    tone = {"pending": "wait", "applied": "ok", "rejected": "idle", "quarantined": "bad", "stale": "warn"}
+    return tone[proposal.status], str(proposal.get_status_display())
+
+
+def default_tab(view: View) -> str:
+    """The difference where there is something to compare with, else the text; a draft that cannot be read
+    has only its checks."""
+    if view.bundle is None:
+        return "checks"
+    return "diff" if any(pair.before is not None for pair in view.pairs) else "text"
+
+
+def tabs_of(view: View, current: str) -> list[Tab]:
+    proposal = view.proposal
+    grave = proposal.critical + len([notice for notice in view.notices if notice.risk])
+    light = proposal.warnings + len([notice for notice in view.notices if not notice.risk])
+    counts = {
+        "files": (len(view.pairs), ""),
+        "checks": (grave + light, "bad" if grave else "warn"),
+        "history": (len(view.generations), ""),
+    }
+    names = {
+        "diff": (_("Diff"), "d"),
+        "text": (_("Text"), "t"),
+        "files": (_("Files"), "f"),
+        "checks": (_("Checks"), "c"),
+        "history": (_("History"), "h"),
+    }
+    return [
+        Tab(
+            name,
+            names[name][0],
+            reverse("workshop:tab", args=[proposal.pk, name]),
+            names[name][1],
+            *counts.get(name, (None, "")),
+            current=name == current,
+        )
+        for name in TABS
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`?at=<file>:<line>`: where a remark is being written. `file` is an index, or `p` for the draft."""
+
+    file: str
+    line: int
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Place | None:
+        name, _colon, line = request.GET.get("at", "").partition(":")
+        if not (name == "p" or (name.isascii() and name.isdigit() and len(name) < 4)):
+            return None
+        return cls(name, int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A remark that was refused: what was typed, and why."""
+
+    path: str
+    line: int
+    body: str
+    error: str
+
+
+def talks_of(
+    view: View, path: str, here: str, *, form_at: int | None = None, most: int = 0, writing: Writing | None = None
+) -> Mapping[int, Talk]:
+    """What stands below the lines of one file of the active generation; 0: above its first line.
+
+    `form_at`: the line whose form is open. Remarks whose line is past the end of the text stand on top.
+    """
+    talks: dict[int, Talk] = {}
+    for comment in view.comments:
+        if comment.path == path and not view.is_outdated(comment):
+            line = comment.line if comment.line and comment.line <= most else 0
+            talks.setdefault(line, Talk()).remarks.append(remark_of(view, comment))
+    refused = writing if writing and writing.path == path else None
+    at = refused.line if refused else form_at
+    if at is not None and view.proposal.is_pending:
+        line = at if at <= most else 0
+        talks.setdefault(line, Talk()).form = RemarkForm(
+            url=reverse("workshop:remark", args=[view.proposal.pk]),
+            cancel_url=here,
+            path=path,
+            line=line,
+            body=refused.body if refused else "",
+            error=refused.error if refused else "",
+            most=most,
+            fixed=(("revision", view.proposal.revision_hash), ("back", here)),
+        )
+    return talks
+
+
+def remark_of(view: View, comment: Comment, *, where: bool = False) -> Remark:
+    sent = comment.request_id is not None
+    state = "outdated" if view.is_outdated(comment) else "sent" if sent else "tray"
+    place = comment.path or _("the whole")
+    if comment.line:
+        place = _("%(path)s, line %(line)s") % {"path": place, "line": comment.line}
+    return Remark(
+        id=comment.pk,
+        author=comment.author,
+        at=comment.created_at,
+        body=comment.body,
+        state=state,
+        where=place if where or state == "outdated" else "",
+        quote=comment.quote if state == "outdated" or where else "",
+        version=comment.version,
+        url=reverse("workshop:generation", args=[view.proposal.pk, comment.version])
+        if state == "outdated"
+        else "",
+        drop_url="" if sent else reverse("workshop:drop_remark", args=[view.proposal.pk, comment.pk]),
+    )
+
+
+def wants_split(request: HttpRequest) -> bool:
+    asked = request.GET.get("view") or request.COOKIES.get(SPLIT_COOKIE, "")
+    return asked == "split"
+
+
+def draw_files(
+    pairs: Sequence[FilePair],
+    *,
+    request: HttpRequest,
+    view: View | None = None,
+    here: str = "",
+    writing: Writing | None = None,
+) -> list[FileDiff]:
+    """The difference of every file as rows; with `view`, lines lead to remarks and show them."""
+    place, split = Place.of(request), wants_split(request)
+    rows_from, rows_file = _number(request, "rows"), _number(request, "file")
+    drawn = []
+    for index, pair in enumerate(pairs):
+        talks: Mapping[int, Talk] = {}
+        if view is not None:
+            open_at = place.line if place and place.file == str(index) else None
+            most = (pair.after or "").count("\n") + 1
+            talks = talks_of(view, pair.path, here, form_at=open_at, most=most, writing=writing)
+        drawn.append(
+            file_diff(
+                pair.path,
+                pair.before,
+                pair.after,
+                split=split,
+                talks=talks,
+                line_url=f"?at={index}:" if view is not None and view.proposal.is_pending else "",
+                from_row=rows_from if index == rows_file else 0,
+                index=index,
+                extra={"warning": _("not a text: its bytes are compared, not shown")} if pair.binary else {},
+            )
+        )
+    return drawn
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+
+
+def summary_of(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
+    """One line a file for the head: what applying writes."""
+    return [
+        {"path": file.path, "state": file.state, "added": file.added, "removed": file.removed}
+        for file in files
+        if file.state != "same"
+    ]
+
+
+def is_known_path(view: View, path: str) -> bool:
+    return path in ("", DRAFT_NAME, SKILL_NAME) or any(pair.path == path for pair in view.pairs)
