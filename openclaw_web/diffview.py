@@ -242,7 +242,7 @@ def _text(line: str, pieces: tuple[Piece, ...] | None = None, tag: str = "") -> 
 
 def show_hidden(text: str) -> SafeString:
     """`text` escaped for HTML, with characters spelled out that nobody could see or that turn text around."""
-    shown = escape(text)
+    shown: str = escape(text)
     if _HIDDEN.search(shown):
         shown = _HIDDEN.sub(lambda m: f'<span class="hid">U+{ord(m[0]):04X}</span>', shown)
     return mark_safe(shown)  # noqa: S308 (escaped above)

@@ -46,13 +46,18 @@
       else if (typing(event.target)) event.target.blur();
       return;
     }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+      event.preventDefault();
+      event.target.form?.requestSubmit();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
     if (body.dataset.keys === "off" || typing(event.target) || one("dialog[open]")) return;
     const marked = all(`[data-key="${CSS.escape(event.key)}"]`).find((el) => seen(el) && !el.disabled);
     if (marked) {
       event.preventDefault();
       if (marked.matches("input, textarea, select")) { marked.focus(); marked.select?.(); }
-      else { marked.focus(); marked.click(); }
+      else { marked.focus({ preventScroll: true }); if (!event.repeat) marked.click(); }
     } else if (event.key === "j" || event.key === "k") { event.preventDefault(); step(event.key === "j" ? 1 : -1); }
     else if (event.key === "?") { event.preventDefault(); help(); }
   });
@@ -61,6 +66,12 @@
     for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
     const shut = event.target.closest("[data-dismiss]");
     if (shut) shut.closest(".note, li")?.remove();
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      const field = document.getElementById(copy.dataset.copy);
+      field.select();
+      navigator.clipboard?.writeText(field.value).then(() => tell(copy.dataset.done));
+    }
   });
 
   // -- bytes: <output class="counter" for="id" data-max="160" data-says="{n} / {max}">
@@ -117,6 +128,12 @@
     const form = event.target.closest("form[data-draft]");
     const draft = form && keep.get(draftOf(form));
     if (draft) keep.set(draftOf(form), { ...draft, sent: true });
+  });
+
+  // The paths inside an uploaded folder, which browsers do not send: <input type=file data-paths="id of a hidden field">.
+  document.addEventListener("change", (event) => {
+    const to = event.target.files && document.getElementById(event.target.dataset.paths);
+    if (to) to.value = [...event.target.files].map((file) => file.webkitRelativePath || file.name).join("\n");
   });
 
   // A choice that submits its form at once: <select data-auto>; the button beside it serves without this script.

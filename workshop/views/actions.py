@@ -52,7 +52,9 @@ def actions_of(view: View, tray: Sequence[Remark], asked: Asked | None = None) -
     return [again]
 
 
-def _made(view: View, name: str, label: str, key: str, says: str, asked: Asked | None, **more: object) -> Action:
+def _made(
+    view: View, name: str, label: str, key: str, says: str, asked: Asked | None, **more: object
+) -> Action:
     mine = asked if asked and asked.name == name else None
     fixed = (("revision", view.proposal.revision_hash), *more.pop("fixed", ()))  # type: ignore[misc]
     return Action(
@@ -143,7 +145,9 @@ def _quarantine(view: View, asked: Asked | None) -> Action:
         "quarantine",
         _("Quarantine"),
         "q",
-        _("Locks this proposal away as dangerous: nobody can apply it, and it goes on counting against the limit."),
+        _(
+            "Locks this proposal away as dangerous: nobody can apply it, and it goes on counting against the limit."
+        ),
         asked,
         tone="quiet",
         field=_("Why"),
@@ -152,7 +156,9 @@ def _quarantine(view: View, asked: Asked | None) -> Action:
 
 
 def _request(view: View, tray: Sequence[Remark], asked: Asked | None) -> Action:
-    says = _("Sends your words and the remarks in the tray to %(session)s; the proposal itself stays as it is.")
+    says = _(
+        "Sends your words and the remarks in the tray to %(session)s; the proposal itself stays as it is."
+    )
     return _made(
         view,
         "request",
@@ -173,7 +179,9 @@ def _request(view: View, tray: Sequence[Remark], asked: Asked | None) -> Action:
 def _roll_back(view: View, asked: Asked | None) -> Action:
     new = view.proposal.kind == Proposal.Kind.CREATE
     says = (
-        _("Removes the skill “%(skill)s” and the files this proposal made; the proposal stays in the history.")
+        _(
+            "Removes the skill “%(skill)s” and the files this proposal made; the proposal stays in the history."
+        )
         if new
         else _("Puts “%(skill)s” back, byte for byte, as it was before this proposal was applied.")
     )

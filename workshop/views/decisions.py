@@ -22,8 +22,10 @@ from workshop.errors import WorkshopError
 from workshop.models import Generation, Proposal
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
+from workshop.queries.files import generation_bundle, generation_pairs
 from workshop.services.decisions import apply_proposal, quarantine_proposal, reject_proposal
 from workshop.services.evaluations import evaluate_proposal
+from workshop.services.quarantine import reject_quarantined
 from workshop.services.recovery import decide_recovery
 from workshop.services.requests import request_revision
 from workshop.services.rollbacks import roll_back_proposal
@@ -58,9 +60,9 @@ def _apply(wish: Wish) -> str:
 
 
 def _reject(wish: Wish) -> str:
-    reject_proposal(
-        *wish.key, expected_revision_hash=wish.revision, reason=wish.typed or None, caller=wish.caller
-    )
+    locked = wish.view.proposal.status == Proposal.Status.QUARANTINED
+    end = reject_quarantined if locked else reject_proposal
+    end(*wish.key, expected_revision_hash=wish.revision, reason=wish.typed or None, caller=wish.caller)
     return _("Rejected: “%(skill)s” stays as it is.") % {"skill": wish.view.proposal.skill_name}
 
 
@@ -75,8 +77,10 @@ def _quarantine(wish: Wish) -> str:
 
 def _request(wish: Wish) -> str:
     if not wish.typed and not wish.view.tray:
-        raise sentences.refuse("words-blank", _("Say what should be different, or put a remark into the tray."))
-    remarks = [comment for comment in wish.view.tray]
+        raise sentences.refuse(
+            "words-blank", _("Say what should be different, or put a remark into the tray.")
+        )
+    remarks = list(wish.view.tray)
     request_revision(
         *wish.key,
         expected_revision_hash=wish.revision,
@@ -183,8 +187,8 @@ def _changes(request: HttpRequest, view: View, seen: str, error: AppError) -> di
     new = next((item for item in view.generations if item.version == view.proposal.version), None)
     if old is None or new is None:
         return changes
-    sides = [reads.generation_bundle(view.desk, item) for item in (old, new)]
+    sides = [generation_bundle(view.desk, item) for item in (old, new)]
     if all(side.bundle for side in sides):
-        pairs = [pair for pair in reads.generation_pairs(*sides) if pair.change != "same"]
+        pairs = [pair for pair in generation_pairs(*sides) if pair.change != "same"]
         changes["files"] = shown.draw_files(pairs, request=request)
     return changes | {"old": old, "new": new}

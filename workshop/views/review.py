@@ -19,7 +19,8 @@ from workshop import bundle
 from workshop.errors import WorkshopError
 from workshop.models import Generation
 from workshop.queries import desk as reads
-from workshop.queries.desk import FilePair, View
+from workshop.queries.desk import View
+from workshop.queries.files import FilePair, generation_bundle, generation_pairs
 from workshop.views import shown
 from workshop.views.actions import Asked, actions_of, apply_sentence, session_of
 from workshop.views.missing import gone_page
@@ -71,11 +72,14 @@ def review_page(
         "summary": shown.summary_of(files),
         "split": shown.wants_split(request),
         "outdated": [
-            shown.remark_of(view, comment, where=True) for comment in view.comments if view.is_outdated(comment)
+            shown.remark_of(view, comment, where=True)
+            for comment in view.comments
+            if view.is_outdated(comment)
         ],
         "actions": actions_of(view, tray, asked) if may else [],
         "what": apply_sentence(view) if view.proposal.is_pending else "",
         "may": may,
+        "underneath": shown.underneath(view),
         "landed": "landed" in request.GET,
         "changes": changes,
         **_tab_context(request, view, tab, writing),
@@ -124,11 +128,12 @@ def _text_context(request: HttpRequest, view: View, writing: shown.Writing | Non
         form_at=place.line if place and place.file == "p" else None,
         most=text.count("\n") + 1,
         writing=writing,
+        may=shown.may_remark(request, view),
     )
     hits = frozenset(
         finding["line"] for finding in view.record["scan"]["findings"] if finding["file"] == bundle.DRAFT_NAME
     )
-    line_url = "?at=p:" if view.proposal.is_pending else ""
+    line_url = "?at=p:" if shown.may_remark(request, view) else ""
     return context | {
         "sections": numbered_text(text, line_url=line_url, talks=talks, marked=hits),
         "top": talks.get(0),
@@ -145,11 +150,18 @@ def _file_context(request: HttpRequest, view: View, writing: shown.Writing | Non
     text = pair.after or ""
     most = text.count("\n") + 1
     here = f"{request.path}?file={index}"
+    may = shown.may_remark(request, view)
     talks = shown.talks_of(
-        view, pair.path, here, form_at=place.line if place else None, most=most, writing=writing
+        view,
+        pair.path,
+        here,
+        form_at=place.line if place else None,
+        most=most,
+        writing=writing,
+        may=may,
     )
     hits = frozenset(f["line"] for f in view.record["scan"]["findings"] if f["file"] == pair.path)
-    line_url = f"?at={index}:" if view.proposal.is_pending else ""
+    line_url = f"?at={index}:" if may else ""
     return {
         "open_file": index,
         "open_pair": pair,
@@ -180,7 +192,7 @@ def generation(request: HttpRequest, proposal_id: str, version: int) -> HttpResp
         view = reads.view(None, proposal_id, caller_of(request))
     except WorkshopError as error:
         return gone_page(request, proposal_id, error)
-    found = reads.generation_bundle(view.desk, _generation(view, version))
+    found = generation_bundle(view.desk, _generation(view, version))
     pairs = []
     if found.bundle:
         pairs = [FilePair(bundle.DRAFT_NAME, None, found.bundle.text)]
@@ -222,9 +234,9 @@ def compare(request: HttpRequest, proposal_id: str, old: int, new: int) -> HttpR
         view = reads.view(None, proposal_id, caller_of(request))
     except WorkshopError as error:
         return gone_page(request, proposal_id, error)
-    sides = [reads.generation_bundle(view.desk, _generation(view, version)) for version in (old, new)]
+    sides = [generation_bundle(view.desk, _generation(view, version)) for version in (old, new)]
     readable = all(side.bundle for side in sides)
-    pairs = reads.generation_pairs(*sides) if readable else []
+    pairs = generation_pairs(*sides) if readable else []
     response = render_page(
         request,
         "workshop/compare.html",

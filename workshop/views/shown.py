@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from gateway.callers import has_role
 from openclaw_web.desk import Queue, QueueItem, Remark, RemarkForm, Tab, Talk
 from openclaw_web.diffview import FileDiff, file_diff
+from workshop import targets
 from workshop.bundle import DRAFT_NAME, SKILL_NAME
+from workshop.errors import FileProblem
 from workshop.models import Comment, Proposal
 from workshop.queries import desk as reads
-from workshop.queries.desk import FilePair, View
+from workshop.queries.desk import View
+from workshop.queries.files import FilePair
 
 TABS = ("diff", "text", "files", "checks", "history")
 QUEUE_LENGTH = 100
@@ -97,17 +102,13 @@ def tabs_of(view: View, current: str) -> list[Tab]:
         "checks": (_("Checks"), "c"),
         "history": (_("History"), "h"),
     }
-    return [
-        Tab(
-            name,
-            names[name][0],
-            reverse("workshop:tab", args=[proposal.pk, name]),
-            names[name][1],
-            *counts.get(name, (None, "")),
-            current=name == current,
-        )
-        for name in TABS
-    ]
+    found = []
+    for name in TABS:
+        label, key = names[name]
+        count, tone = counts.get(name, (None, ""))
+        url = reverse("workshop:tab", args=[proposal.pk, name])
+        found.append(Tab(name, label, url, key, count, tone, current=name == current))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,18 @@ class Writing:
 
 
 def talks_of(
-    view: View, path: str, here: str, *, form_at: int | None = None, most: int = 0, writing: Writing | None = None
+    view: View,
+    path: str,
+    here: str,
+    *,
+    form_at: int | None = None,
+    most: int = 0,
+    writing: Writing | None = None,
+    may: bool = False,
 ) -> Mapping[int, Talk]:
     """What stands below the lines of one file of the active generation; 0: above its first line.
 
-    `form_at`: the line whose form is open. Remarks whose line is past the end of the text stand on top.
+    `form_at`: the line whose form is open, where the reader `may` write. Remarks whose line is past the end of the text stand on top.
     """
     talks: dict[int, Talk] = {}
     for comment in view.comments:
@@ -149,7 +157,7 @@ def talks_of(
             talks.setdefault(line, Talk()).remarks.append(remark_of(view, comment))
     refused = writing if writing and writing.path == path else None
     at = refused.line if refused else form_at
-    if at is not None and view.proposal.is_pending:
+    if at is not None and view.proposal.is_pending and may:
         line = at if at <= most else 0
         talks.setdefault(line, Talk()).form = RemarkForm(
             url=reverse("workshop:remark", args=[view.proposal.pk]),
@@ -186,6 +194,10 @@ def remark_of(view: View, comment: Comment, *, where: bool = False) -> Remark:
     )
 
 
+def may_remark(request: HttpRequest, view: View) -> bool:
+    return view.proposal.is_pending and has_role(request.user, "reviewer")
+
+
 def wants_split(request: HttpRequest) -> bool:
     asked = request.GET.get("view") or request.COOKIES.get(SPLIT_COOKIE, "")
     return asked == "split"
@@ -202,13 +214,14 @@ def draw_files(
     """The difference of every file as rows; with `view`, lines lead to remarks and show them."""
     place, split = Place.of(request), wants_split(request)
     rows_from, rows_file = _number(request, "rows"), _number(request, "file")
+    may = view is not None and may_remark(request, view)
     drawn = []
     for index, pair in enumerate(pairs):
         talks: Mapping[int, Talk] = {}
         if view is not None:
             open_at = place.line if place and place.file == str(index) else None
             most = (pair.after or "").count("\n") + 1
-            talks = talks_of(view, pair.path, here, form_at=open_at, most=most, writing=writing)
+            talks = talks_of(view, pair.path, here, form_at=open_at, most=most, writing=writing, may=may)
         drawn.append(
             file_diff(
                 pair.path,
@@ -216,7 +229,7 @@ def draw_files(
                 pair.after,
                 split=split,
                 talks=talks,
-                line_url=f"?at={index}:" if view is not None and view.proposal.is_pending else "",
+                line_url=f"?at={index}:" if may else "",
                 from_row=rows_from if index == rows_file else 0,
                 index=index,
                 extra={"warning": _("not a text: its bytes are compared, not shown")} if pair.binary else {},
@@ -241,3 +254,23 @@ def summary_of(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
 
 def is_known_path(view: View, path: str) -> bool:
     return path in ("", DRAFT_NAME, SKILL_NAME) or any(pair.path == path for pair in view.pairs)
+
+
+def underneath(view: View) -> list[tuple[str, str]]:
+    """`(path, what happened)` of live files that are not what they were when a proposal was made."""
+    if view.proposal.status != Proposal.Status.STALE:
+        return []
+    before: dict[str, str] = json.loads(view.proposal.target_tree_json or "{}")
+    try:
+        now = targets.tree_hashes(view.desk.root, view.proposal.target_dir)
+    except FileProblem:
+        return []
+    found = []
+    for path in sorted({*before, *now}):
+        if path not in now:
+            found.append((path, _("is gone")))
+        elif path not in before:
+            found.append((path, _("appeared")))
+        elif now[path] != before[path]:
+            found.append((path, _("changed")))
+    return found
