@@ -1,0 +1,144 @@
+"""The next days of all agents' runs, and the past ones with how they came out.
+
+Expected instants come from the schedules themselves, past runs from their rows. A plan that is due often stands
+once a day with its rhythm in words: a day with 1,440 lines tells nobody anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, Max, Min, Q
+from django.db.models.functions import TruncDate
+
+from plans.models import Plan, Run, Schedule
+from plans.schedule import next_due, to_instant, upcoming
+
+LIMIT = 300  # plans that are looked at, runs that are listed
+OFTEN = 4  # due times a day above which a plan stands once, in words
+DAYS = 7
+
+
+@dataclass
+class Entry:
+    """One line of a day: one due instant, or a whole day of a frequent plan (`count` > 1 or `often`)."""
+
+    at: datetime
+    plan: Plan
+    schedule: Schedule | None = None
+    run: Run | None = None
+    count: int = 1
+    bad: int = 0
+    often: bool = False
+
+
+@dataclass
+class Day:
+    date: date
+    start: datetime
+    is_today: bool
+    past: list[Entry] = field(default_factory=list)
+    coming: list[Entry] = field(default_factory=list)
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self.past + self.coming
+
+
+@dataclass(frozen=True)
+class Week:
+    """Seven days; `cut` where there was more than is shown."""
+
+    days: list[Day]
+    cut: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(day.entries for day in self.days)
+
+
+def read_week(first: date, *, zone: ZoneInfo, agent_id: str, now: datetime) -> Week:
+    """Seven days from `first` on the reader's clock, in four queries."""
+    days = [_day(first + timedelta(days=n), zone, now) for n in range(DAYS)]
+    start, end = days[0].start, _midnight(first + timedelta(days=DAYS), zone)
+    by_date = {day.date: day for day in days}
+    cut = _add_past(by_date, start, end, zone, agent_id)
+    if end > now:
+        cut |= _add_coming(by_date, max(start, now), end, zone, agent_id)
+    for day in days:
+        day.past.sort(key=lambda entry: entry.at)
+        day.coming.sort(key=lambda entry: entry.at)
+    return Week(days, cut)
+
+
+def _add_past(
+    days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str
+) -> bool:
+    """One line for each plan and day; a single run is its own line. True where some were left out."""
+    found = Run.objects.filter(due_at__gte=start, due_at__lt=end)
+    if agent_id:
+        found = found.filter(plan__agent_id=agent_id)
+    bad = Q(outcome__in=[Run.Outcome.ERROR, Run.Outcome.TIMEOUT, Run.Outcome.HELD, Run.Outcome.INTERRUPTED])
+    groups = list(
+        found.order_by()
+        .annotate(day=TruncDate("due_at", tzinfo=zone))
+        .values("day", "plan_id")
+        .annotate(count=Count("id"), bad=Count("id", filter=bad), first=Min("due_at"), newest=Max("id"))
+        .order_by("-first", "plan_id")[: LIMIT + 1]
+    )
+    runs = Run.objects.select_related("plan").defer("text").in_bulk([row["newest"] for row in groups[:LIMIT]])
+    for row in groups[:LIMIT]:
+        run = runs.get(row["newest"])
+        if run is not None and row["day"] in days:
+            entry = Entry(row["first"], run.plan, run=run, count=row["count"], bad=row["bad"])
+            days[row["day"]].past.append(entry)
+    return len(groups) > LIMIT
+
+
+def _add_coming(
+    days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str
+) -> bool:
+    found = Schedule.objects.filter(plan__state=Plan.State.ACTIVE, next_due_at__lt=end).select_related("plan")
+    if agent_id:
+        found = found.filter(plan__agent_id=agent_id)
+    schedules = list(found.order_by("next_due_at", "id")[: LIMIT + 1])
+    for schedule in schedules[:LIMIT]:
+        if _is_often(schedule, start):
+            _add_often(days, schedule, start, end, zone)
+            continue
+        for instant in _instants(schedule, start, end):
+            day = days.get(instant.astimezone(zone).date())
+            if day is not None:
+                day.coming.append(Entry(instant, schedule.plan, schedule))
+    return len(schedules) > LIMIT
+
+
+def _instants(schedule: Schedule, start: datetime, end: datetime) -> list[datetime]:
+    """The due instants in [start, end) of a plan that is due a few times a day at most."""
+    found = upcoming(schedule.timing, start - timedelta(microseconds=1), OFTEN * (DAYS + 1))
+    return [instant for instant in found if instant < end]
+
+
+def _is_often(schedule: Schedule, start: datetime) -> bool:
+    first = upcoming(schedule.timing, start, OFTEN + 1)
+    return len(first) > OFTEN and first[-1] - first[0] < timedelta(days=1)
+
+
+def _add_often(
+    days: dict[date, Day], schedule: Schedule, start: datetime, end: datetime, zone: ZoneInfo
+) -> None:
+    for day in days.values():
+        began = max(start, day.start)
+        instant = next_due(schedule.timing, began - timedelta(microseconds=1))
+        if instant is not None and instant < end and instant.astimezone(zone).date() == day.date:
+            day.coming.append(Entry(instant, schedule.plan, schedule, often=True))
+
+
+def _day(day: date, zone: ZoneInfo, now: datetime) -> Day:
+    return Day(day, _midnight(day, zone), day == now.astimezone(zone).date())
+
+
+def _midnight(day: date, zone: ZoneInfo) -> datetime:
+    return to_instant(datetime.combine(day, time()), zone)
