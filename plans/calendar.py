@@ -73,9 +73,7 @@ def read_week(first: date, *, zone: ZoneInfo, agent_id: str, now: datetime) -> W
     return Week(days, cut)
 
 
-def _add_past(
-    days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str
-) -> bool:
+def _add_past(days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str) -> bool:
     """One line for each plan and day; a single run is its own line. True where some were left out."""
     found = Run.objects.filter(due_at__gte=start, due_at__lt=end)
     if agent_id:
@@ -97,9 +95,7 @@ def _add_past(
     return len(groups) > LIMIT
 
 
-def _add_coming(
-    days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str
-) -> bool:
+def _add_coming(days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str) -> bool:
     found = Schedule.objects.filter(plan__state=Plan.State.ACTIVE, next_due_at__lt=end).select_related("plan")
     if agent_id:
         found = found.filter(plan__agent_id=agent_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from plans.models import ChangeRequest, Plan, Revision
+from plans.queries import requests_of, revisions_of
 
 LIMIT = 200
 
@@ -21,10 +22,9 @@ class Turn:
 
 def conversation_of(plan: Plan) -> list[Turn]:
     """Oldest first, in two queries; empty while nobody has asked for anything."""
-    asked = plan.requests.select_related("delivery", "revision").defer("revision__content", "revision__text")
-    turns = [Turn(request.created_at, request=request) for request in asked.order_by("-id")[:LIMIT]]
+    asked = requests_of(plan).order_by("-id")[:LIMIT]
+    turns = [Turn(request.created_at, request=request) for request in asked]
     if not turns:
         return []
-    texts = plan.revisions.select_related("confirmation__person").defer("content", "text")
-    turns += [Turn(text.created_at, revision=text) for text in texts.order_by("-number")[:LIMIT]]
+    turns += [Turn(text.created_at, revision=text) for text in revisions_of(plan)[:LIMIT]]
     return sorted(turns, key=lambda turn: turn.at)

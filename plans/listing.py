@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Count, F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils.dateparse import parse_datetime
 
-from plans.models import Intake, Plan, Run
+from plans.models import Plan, Run
+from plans.queries import open_intakes
 
 PAGE_SIZE = 40
 WAITING_LIMIT = 100
@@ -59,12 +60,6 @@ def count_plans(agent_id: str) -> Counts:
     by_shelf = {name: sum(states.get(state, 0) for state in shelf) for name, shelf in SHELVES.items()}
     by_shelf["drafts"] += open_intakes(agent_id).count()
     return Counts(by_shelf, sum(states.get(state, 0) for state in (Plan.State.AWAITING, Plan.State.HELD)))
-
-
-def open_intakes(agent_id: str) -> QuerySet[Intake]:
-    """Wishes that are not yet a PLAN.md, newest first."""
-    found = Intake.objects.filter(state__in=[Intake.State.OPEN, Intake.State.AGREED])
-    return (found.filter(agent_id=agent_id) if agent_id else found).order_by("-id")
 
 
 def waiting_plans(agent_id: str, limit: int = WAITING_LIMIT) -> list[Plan]:

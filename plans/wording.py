@@ -53,7 +53,9 @@ def outcome_sentence(run: Run) -> str:
     if run.outcome == Outcome.OK:
         return _ok_sentence(run)
     says = {
-        Outcome.TIMEOUT: _("It was still going at the time limit of %(limit)s. It may still run; it is not tried again.")
+        Outcome.TIMEOUT: _(
+            "It was still going at the time limit of %(limit)s. It may still run; it is not tried again."
+        )
         % {"limit": describe_length(run.plan.time_limit)},
         Outcome.HELD: _("PLAN.md was not what was confirmed: nothing was executed."),
         Outcome.SKIPPED: _("Skipped."),

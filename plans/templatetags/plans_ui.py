@@ -73,7 +73,9 @@ def clock(instant: datetime | None, zone: str = "") -> SafeString | str:
     local = instant.astimezone(load_zone(zone)) if zone else timezone.localtime(instant)
     offset = local.strftime("%z")
     hover = f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''} (UTC{offset[:3]}:{offset[3:]})"
-    return format_html('<time datetime="{}" title="{}">{}</time>', instant.isoformat(), hover, day_and_time(local))
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', instant.isoformat(), hover, day_and_time(local)
+    )
 
 
 @register.filter
@@ -96,7 +98,10 @@ def next_moments(timing: Schedule | Timing, count: int = 5) -> list[Moment]:
     """The next due instants of a schedule, each on both clocks."""
     found = timing.timing if isinstance(timing, Schedule) else timing
     now = timezone.now()
-    return [moment_of(at, found.zone) for at in upcoming(found.anchored(now) if found.anchor is None else found, now, count)]
+    return [
+        moment_of(at, found.zone)
+        for at in upcoming(found.anchored(now) if found.anchor is None else found, now, count)
+    ]
 
 
 @register.simple_tag

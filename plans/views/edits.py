@@ -56,7 +56,9 @@ def schedule(request: HttpRequest, uid: UUID) -> HttpResponse:
     except AppError as error:
         if error.code == "PLAN_CHANGED":
             return _refused(request, plan, error, text=plan.current.text, seen=seen, typed=typed)
-        return _show(request, plan, text=plan.current.text, typed=typed, rhythm_problem=error.message, status=422)
+        return _show(
+            request, plan, text=plan.current.text, typed=typed, rhythm_problem=error.message, status=422
+        )
     return _saved(request, plan, revision)
 
 
@@ -103,7 +105,9 @@ def _refused(
     if error.code != "PLAN_CHANGED":
         return _show(request, plan, text=text, seen=seen, problem=error.message, checked=True, status=422)
     follow_file(plan, caller=caller_of(request))
-    return _show(request, _editable(plan.uid), text=text, saw=seen, conflict=error.message, typed=typed, status=422)
+    return _show(
+        request, _editable(plan.uid), text=text, saw=seen, conflict=error.message, typed=typed, status=422
+    )
 
 
 def _show(
@@ -123,7 +127,11 @@ def _show(
     revision = plan.current
     assert revision is not None
     reading, refused = _reading(plan, revision, text)
-    before = plan.revisions.filter(file_digest=saw).exclude(pk=revision.pk).order_by("-number").first() if saw else None
+    before = (
+        plan.revisions.filter(file_digest=saw).exclude(pk=revision.pk).order_by("-number").first()
+        if saw
+        else None
+    )
     context = {
         "plan": plan,
         "revision": revision,

@@ -40,7 +40,9 @@ def start(request: HttpRequest) -> HttpResponse:
     caller = caller_of(request)
     wish, problem = request.GET.get("wish", "")[:4000], ""
     agents = agent_choices(caller)
-    chosen = request.POST.get("agent") or request.GET.get("for") or request.agent_id or load_roster().default_id  # type: ignore[attr-defined]
+    chosen = (
+        request.POST.get("agent") or request.GET.get("for") or request.agent_id or load_roster().default_id
+    )  # type: ignore[attr-defined]
     if request.method == "POST":
         wish = request.POST.get("wish", "")
         zone = timezone.get_current_timezone_name()
@@ -97,7 +99,11 @@ def _answer(request: HttpRequest, found: Intake) -> HttpResponse:
         answer_intake(
             found,
             caller=caller,
-            chosen={key: request.POST[key] for key in ("frequency", "deliverable", "failure") if key in request.POST},
+            chosen={
+                key: request.POST[key]
+                for key in ("frequency", "deliverable", "failure")
+                if key in request.POST
+            },
             other=request.POST.get("other", ""),
             overrides={"schedule": request.POST.get("schedule", "")},
         )
@@ -160,7 +166,9 @@ def _show(
     draft = answer_of(found)
     post = request.POST if typed else {}
     words = {key: post.get(key, getattr(draft.baseline, key)) for key in TEXTS}
-    words["actions"] = post.get("actions", "\n".join(" ".join(action.split()) for action in draft.baseline.actions))
+    words["actions"] = post.get(
+        "actions", "\n".join(" ".join(action.split()) for action in draft.baseline.actions)
+    )
     context = {
         "intake": found,
         "draft": draft,
@@ -182,7 +190,9 @@ def _show(
 
 def _timing(draft: Answer, found: Intake) -> Timing | None:
     try:
-        return read_schedule(draft.baseline.schedule, now=found.created_at, zone=found.zone).anchored(timezone.now())
+        return read_schedule(draft.baseline.schedule, now=found.created_at, zone=found.zone).anchored(
+            timezone.now()
+        )
     except PlansError:
         return None
 

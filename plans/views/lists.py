@@ -15,7 +15,8 @@ from gateway.access import role_required
 from gateway.callers import caller_of
 from openclaw_web.htmx import render_page
 from plans.calendar import DAYS, read_week
-from plans.listing import SHELVES, count_plans, list_shelf, open_intakes, waiting_plans
+from plans.listing import SHELVES, count_plans, list_shelf, waiting_plans
+from plans.queries import open_intakes
 from plans.views.shared import may_act
 
 
@@ -34,13 +35,16 @@ def plan_list(request: HttpRequest) -> HttpResponse:
         "waiting": waiting_plans(agent_id),
         "shelf": shelf,
         "tabs": [
-            {"key": key, "label": label, "count": counts.by_shelf[key]} for key, (label, _none) in labels.items()
+            {"key": key, "label": label, "count": counts.by_shelf[key]}
+            for key, (label, _none) in labels.items()
         ],
         "nothing": labels[shelf][1],
         "words": words,
         "after": after,
         "page": list_shelf(shelf, agent_id=agent_id, words=words, after=after),
-        "intakes": list(open_intakes(agent_id)[:50]) if shelf == "drafts" and not words else [],
+        "intakes": list(open_intakes(agent_id).order_by("-id")[:50])
+        if shelf == "drafts" and not words
+        else [],
         "may_act": may_act(request),
         "agents": agent_choices(caller_of(request)),
         "chosen_agent": agent_id,
@@ -69,7 +73,8 @@ def calendar(request: HttpRequest) -> HttpResponse:
     day = _("j M Y")
     context = {
         "week": week,
-        "heading": _("%(first)s – %(last)s") % {"first": date_format(first, day), "last": date_format(last, day)},
+        "heading": _("%(first)s – %(last)s")
+        % {"first": date_format(first, day), "last": date_format(last, day)},
         "earlier": first - timedelta(days=DAYS),
         "later": first + timedelta(days=DAYS),
     }

@@ -21,12 +21,21 @@ from openclaw_web.diffview import numbered_text
 from openclaw_web.htmx import render_page
 from plans.listing import list_runs
 from plans.models import Confirmation, Plan, Run, Schedule
+from plans.queries import revisions_of
 from plans.services.lifecycle import change_settings, pause_plan, resume_plan, retire_plan, run_now
 from plans.services.queue import enqueue_runs
-from plans.views.reviews import revisions_of
-from plans.views.shared import base_of, find_plan, find_revision, may_act, read_text, revision_diff, revision_text
+from plans.views.shared import (
+    base_of,
+    find_plan,
+    find_revision,
+    may_act,
+    read_text,
+    revision_diff,
+    revision_text,
+)
 
 State = Plan.State
+HISTORY_SHOWN = 100
 RUNS_SHOWN = 8
 OUTPUTS_SHOWN = 6
 
@@ -64,7 +73,7 @@ def show_plan(
         "more_runs": bool(page.cursor),
         "outputs": newest_outputs(plan, runs),
         "confirmation": confirmation,
-        "revisions": revisions_of(plan),
+        "revisions": list(revisions_of(plan)[:HISTORY_SHOWN]),
         "may_act": may_act(request),
         "actions": actions_of(plan, confirmation, going=any(run.is_open for run in runs)),
         "problem": problem,
@@ -84,7 +93,9 @@ def _with(runs: list[Run], plan: Plan) -> list[Run]:
 
 
 def _last_confirmation(plan: Plan) -> Confirmation | None:
-    found = plan.confirmations.select_related("person", "revision").defer("revision__content", "revision__text")
+    found = plan.confirmations.select_related("person", "revision").defer(
+        "revision__content", "revision__text"
+    )
     return found.order_by("-id").first()
 
 
@@ -92,7 +103,7 @@ def _held_context(plan: Plan) -> dict[str, object]:
     """The difference that holds the plan."""
     if plan.state != State.HELD or plan.current is None:
         return {}
-    base, _confirmed = base_of(plan, plan.current)
+    base, _confirmed = base_of(plan)
     return {"files": [revision_diff(plan, base, plan.current)]} if base is not None else {}
 
 
@@ -122,8 +133,12 @@ def actions_of(plan: Plan, confirmation: Confirmation | None, *, going: bool) ->
         says = _("Due times count from now on. What was due while it was paused is not made up for.")
         found.append(Act("resume", _("Resume"), "play", says))
     if plan.state != State.RETIRED:
-        says = _("Nothing of “%(name)s” runs again; a queued run is skipped. PLAN.md stays as it is. This cannot be taken back.")
-        found.append(Act("retire", _("Retire"), "archive", says % {"name": plan.name or plan.task_id}, reason=True))
+        says = _(
+            "Nothing of “%(name)s” runs again; a queued run is skipped. PLAN.md stays as it is. This cannot be taken back."
+        )
+        found.append(
+            Act("retire", _("Retire"), "archive", says % {"name": plan.name or plan.task_id}, reason=True)
+        )
     return found
 
 
@@ -195,7 +210,10 @@ def revision(request: HttpRequest, uid: UUID, number: int) -> HttpResponse:
         "plan": plan,
         "revision": found,
         "confirmation": getattr(found, "confirmation", None),
-        "earlier": plan.revisions.filter(number__lt=number).order_by("-number").values_list("number", flat=True).first(),
+        "earlier": plan.revisions.filter(number__lt=number)
+        .order_by("-number")
+        .values_list("number", flat=True)
+        .first(),
         "tab": tab,
         **read_text(plan, found.raw).context(),
     }

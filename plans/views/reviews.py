@@ -22,6 +22,7 @@ from plans.conversation import conversation_of
 from plans.listing import waiting_plans
 from plans.models import Plan, Revision
 from plans.planfile_check import holds
+from plans.queries import revisions_of
 from plans.schedule_words import describe_timing
 from plans.services.decisions import confirm_plan, request_changes
 from plans.services.revisions import follow_file, look_at_disk
@@ -39,6 +40,7 @@ from plans.wording import waiting_sentence
 
 State = Plan.State
 OPEN_STATES = (State.AWAITING, State.CHANGES, State.HELD)
+HISTORY_SHOWN = 100
 TABS = ("diff", "plan", "talk", "raw", "history")
 
 
@@ -148,7 +150,7 @@ def show_review(request: HttpRequest, plan: Plan, asked: Asked, *, status: int =
     assert revision is not None
     revision.plan = plan
     reading = read_text(plan, revision.raw)
-    base, base_confirmed = base_of(plan, revision)
+    base, base_confirmed = base_of(plan)
     tab = request.GET.get("tab") or request.POST.get("tab") or ("diff" if base else "plan")
     tab = tab if tab in TABS and (tab != "diff" or base) else "plan"
     context = {
@@ -200,9 +202,18 @@ def _tab_context(
         ("history", _("History"), "h", revision.number),
     ]
     if base is not None:
-        labels.insert(0, ("diff", _("Difference to revision %(number)d") % {"number": base.number}, "d", None))
+        labels.insert(
+            0, ("diff", _("Difference to revision %(number)d") % {"number": base.number}, "d", None)
+        )
     tabs = [
-        Tab(name, label, f"{reverse('plans:review', args=[plan.uid])}?tab={name}", key, number, current=name == tab)
+        Tab(
+            name,
+            label,
+            f"{reverse('plans:review', args=[plan.uid])}?tab={name}",
+            key,
+            number,
+            current=name == tab,
+        )
         for name, label, key, number in labels
     ]
     found: dict[str, object] = {"tabs": tabs}
@@ -213,7 +224,7 @@ def _tab_context(
     elif tab == "raw":
         found["raw"] = _numbered(plan, revision, reading, request)
     elif tab == "history":
-        found["revisions"] = revisions_of(plan)
+        found["revisions"] = list(revisions_of(plan)[:HISTORY_SHOWN])
     return found
 
 
@@ -227,16 +238,15 @@ def _numbered(plan: Plan, revision: Revision, reading: Reading, request: HttpReq
     return list(numbered_text(revision_text(revision), line_url=link, marked=marked))
 
 
-def revisions_of(plan: Plan, limit: int = 100) -> list[Revision]:
-    """A plan's texts, newest first, each with who confirmed it; without the texts themselves."""
-    found = plan.revisions.select_related("confirmation__person").defer("content", "text")
-    return list(found.order_by("-number")[:limit])
-
-
 def _conflict(plan: Plan, revision: Revision, asked: Asked) -> dict[str, object]:
     """What changed since the page was opened, or what the disk says now."""
     if asked.conflict:
-        saw = plan.revisions.filter(file_digest=asked.seen_digest).exclude(pk=revision.pk).order_by("-number").first()
+        saw = (
+            plan.revisions.filter(file_digest=asked.seen_digest)
+            .exclude(pk=revision.pk)
+            .order_by("-number")
+            .first()
+        )
         since: list[FileDiff] = [revision_diff(plan, saw, revision)] if saw is not None else []
         return {"conflict": asked.conflict, "saw": saw, "since": since}
     seen = look_at_disk(plan)
@@ -248,7 +258,11 @@ def _conflict(plan: Plan, revision: Revision, asked: Asked) -> dict[str, object]
 
 
 def _lines_asked(request: HttpRequest) -> list[int]:
-    lines = [line for line in request.GET.getlist("line")[:20] if line.isascii() and line.isdigit() and len(line) < 7]
+    lines = [
+        line
+        for line in request.GET.getlist("line")[:20]
+        if line.isascii() and line.isdigit() and len(line) < 7
+    ]
     return sorted({int(line) for line in lines if int(line)})
 
 

@@ -49,9 +49,9 @@ def stop(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 def _find(uid: UUID) -> Run:
-    found = Run.objects.select_related("plan", "delivery", "confirmation__person", "confirmation__revision").defer(
-        "confirmation__revision__content", "confirmation__revision__text"
-    )
+    found = Run.objects.select_related(
+        "plan", "delivery", "confirmation__person", "confirmation__revision"
+    ).defer("confirmation__revision__content", "confirmation__revision__text")
     return get_object_or_404(found, uid=uid)
 
 

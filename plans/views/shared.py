@@ -18,6 +18,7 @@ from plans.errors import PlansError
 from plans.models import Confirmation, Plan, Revision
 from plans.planfile import Entry, PlanFile, read_plan_file
 from plans.planfile_check import Problem, entry_timing
+from plans.queries import baseline_of
 from plans.schedule import Timing
 from plans.services.revisions import default_zone, problems_of, workspace_root
 from plans.wishes import detect_language
@@ -87,7 +88,10 @@ def passed_checks(problems: list[Problem]) -> list[str]:
     codes = {problem.code for problem in problems}
     checks = (
         (_("Every required field is filled in"), {"MISSING_FIELD", "PLACEHOLDER"}),
-        (_("No field or Task_ID stands twice"), {"REPEATED_FIELD", "DUPLICATE_TASK_ID", "CONTRADICTING_TASK_ID"}),
+        (
+            _("No field or Task_ID stands twice"),
+            {"REPEATED_FIELD", "DUPLICATE_TASK_ID", "CONTRADICTING_TASK_ID"},
+        ),
         (_("The first step is the instruction to read this file"), {"WRONG_FIRST_STEP", "MISSING_FIELD"}),
         (_("Archive_Path is this file"), {"WRONG_ARCHIVE", "MISSING_FIELD"}),
         (_("Status is Active"), {"NOT_ACTIVE", "MISSING_FIELD"}),
@@ -105,19 +109,10 @@ def revision_diff(plan: Plan, old: Revision, new: Revision, *, split: bool = Fal
     return file_diff(plan.path, revision_text(old), revision_text(new), split=split)
 
 
-def confirmed_before(plan: Plan, revision: Revision) -> Confirmation | None:
-    """The newest confirmation of another text of this plan."""
-    found = plan.confirmations.exclude(revision=revision).select_related("revision", "person")
-    return found.order_by("-id").first()
-
-
-def base_of(plan: Plan, revision: Revision) -> tuple[Revision | None, Confirmation | None]:
-    """What a text is compared with: the last confirmed one, else the one before it, else nothing."""
-    confirmation = confirmed_before(plan, revision)
-    if confirmation is not None:
-        return confirmation.revision, confirmation
-    earlier = plan.revisions.filter(number__lt=revision.number).order_by("-number").first()
-    return earlier, None
+def base_of(plan: Plan) -> tuple[Revision | None, Confirmation | None]:
+    """What the current text is compared with, and who confirmed that one, if anybody."""
+    base = baseline_of(plan)
+    return base, getattr(base, "confirmation", None)
 
 
 def identity_warnings(plan: Plan) -> list[str]:
