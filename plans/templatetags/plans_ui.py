@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django import template
 from django.utils import timezone
@@ -60,7 +60,7 @@ def rhythm(schedule: Schedule | Timing | None) -> str:
 
 
 @register.filter
-def length(seconds: int) -> str:
+def lasting(seconds: int) -> str:
     """`900` → “15 minutes”."""
     return describe_length(seconds)
 
@@ -167,7 +167,7 @@ def took(run: Run) -> float | None:
 @register.filter
 def time_only(instant: datetime) -> str:
     """`09:00` on the reader's clock."""
-    return _time(timezone.localtime(instant))
+    return timezone.localtime(instant).strftime("%H:%M")
 
 
 @register.filter
@@ -186,3 +186,10 @@ def markdown(text: str) -> SafeString:
 def why_waiting(plan: Plan) -> str:
     """Why a plan stands in the queue."""
     return wording.waiting_sentence(plan)
+
+
+@register.filter
+def overdue(schedule: Schedule) -> bool:
+    """True where a due time passed and no tick has taken it for over three minutes."""
+    due = schedule.next_due_at
+    return due is not None and timezone.now() - due > timedelta(minutes=3)

@@ -64,7 +64,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def _examples() -> list[str]:
     return [
-        _("every weekday at 8, write a brief of yesterday’s support mail"),
+        _("every weekday at 8, write a brief of the support mail of the day before"),
         _("every Friday afternoon, list the contracts that end within 30 days"),
         _("every 2 hours, check that the five dashboards answer"),
         _("tomorrow 07:30, remind me of the supplier call with its last minutes"),
