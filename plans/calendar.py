@@ -14,7 +14,7 @@ from django.db.models import Count, Max, Min, Q
 from django.db.models.functions import TruncDate
 
 from plans.models import Plan, Run, Schedule
-from plans.schedule import next_due, to_instant, upcoming
+from plans.schedule import Timing, next_due, to_instant, upcoming
 
 LIMIT = 300  # plans that are looked at, runs that are listed
 OFTEN = 4  # due times a day above which a plan stands once, in words
@@ -100,26 +100,29 @@ def _add_coming(days: dict[date, Day], start: datetime, end: datetime, zone: Zon
     if agent_id:
         found = found.filter(plan__agent_id=agent_id)
     schedules = list(found.order_by("next_due_at", "id")[: LIMIT + 1])
+    known: dict[Timing, list[datetime] | None] = {}  # many plans share a rhythm
     for schedule in schedules[:LIMIT]:
-        if _is_often(schedule, start):
+        if schedule.timing not in known:
+            known[schedule.timing] = _instants(schedule.timing, start, end)
+        instants = known[schedule.timing]
+        if instants is None:
             _add_often(days, schedule, start, end, zone)
             continue
-        for instant in _instants(schedule, start, end):
+        for instant in instants:
             day = days.get(instant.astimezone(zone).date())
             if day is not None:
                 day.coming.append(Entry(instant, schedule.plan, schedule))
     return len(schedules) > LIMIT
 
 
-def _instants(schedule: Schedule, start: datetime, end: datetime) -> list[datetime]:
-    """The due instants in [start, end) of a plan that is due a few times a day at most."""
-    found = upcoming(schedule.timing, start - timedelta(microseconds=1), OFTEN * (DAYS + 1))
+def _instants(timing: Timing, start: datetime, end: datetime) -> list[datetime] | None:
+    """The due instants in [start, end); None for a rhythm that is due more than `OFTEN` times within a day."""
+    found = upcoming(timing, start - timedelta(microseconds=1), OFTEN + 1)
+    if len(found) > OFTEN and found[-1] - found[0] < timedelta(days=1):
+        return None
+    while found and found[-1] < end and (more := upcoming(timing, found[-1], OFTEN)):
+        found += more
     return [instant for instant in found if instant < end]
-
-
-def _is_often(schedule: Schedule, start: datetime) -> bool:
-    first = upcoming(schedule.timing, start, OFTEN + 1)
-    return len(first) > OFTEN and first[-1] - first[0] < timedelta(days=1)
 
 
 def _add_often(

@@ -20,7 +20,7 @@ from archives.identity import identity_of_session
 from gateway.access import role_required
 from gateway.callers import caller_of
 from gateway.errors import AppError
-from openclaw_web.htmx import render_page
+from openclaw_web.htmx import render_page, wants_region
 from plans.drafts import Baseline
 from plans.drafts import Intake as Answer
 from plans.errors import PlansError
@@ -184,8 +184,9 @@ def _show(
         "path": _path(found),
         "may_act": may_act(request),
     }
-    region = "draft" if status == 200 else None
-    return render_page(request, "plans/intake.html", context, region=region, status=status)
+    if status == 200 and wants_region(request, "draft"):
+        return render_page(request, "plans/_details_step.html", context, region="draft")
+    return render_page(request, "plans/intake.html", context, status=status)
 
 
 def _timing(draft: Answer, found: Intake) -> Timing | None:

@@ -71,7 +71,7 @@ def version_of(run: Run) -> str:
         # The progress bar moves in tenths.
         _elapsed(run) * 10 // max(run.plan.time_limit, 1),
     )
-    return sha256(repr(told).encode()).hexdigest()[:16]
+    return sha256("\0".join(map(str, told)).encode()).hexdigest()[:16]
 
 
 def _elapsed(run: Run) -> int:

@@ -1,5 +1,6 @@
 """An agent with a workspace, and plans at each stage of their life."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -63,3 +64,11 @@ def agent_program(settings, monkeypatch, tmp_path: Path) -> Path:
     count.write_text("")
     monkeypatch.setenv("AGENT_COUNT_FILE", str(count))
     return count
+
+
+@pytest.fixture
+def roster(state_dir: Path, workspace: Path) -> Path:
+    """openclaw.json with agent `main`, whose workspace is the fixture's."""
+    agents = {"list": [{"id": "main", "name": "Main", "workspace": str(workspace)}]}
+    (state_dir / "openclaw.json").write_text(json.dumps({"agents": agents}))
+    return workspace

@@ -1,0 +1,132 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from gateway.deliveries import queue_message, report_attempt
+from plans.models import Run
+from plans.services.running import execute_run
+from plans.views.runs import version_of
+from tests.plans.world import text_of, write_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("roster")]
+POLL = {"HX-Request": "true", "HX-Target": "run"}
+
+
+@pytest.fixture
+def going(confirmed) -> Run:
+    return Run.objects.create(
+        plan=confirmed,
+        confirmation=confirmed.confirmations.get(),
+        due_at=timezone.now(),
+        status="running",
+        started_at=timezone.now(),
+        attempts=1,
+        seen_at=timezone.now(),
+    )
+
+
+def test_times_stand_on_both_clocks(confirmed, viewer, time_machine):
+    time_machine.move_to("2026-07-01T12:00:00Z", tick=False)
+    viewer.cookies["tz"] = "Asia/Shanghai"
+    run = write_run(confirmed, "ok", outputs_found=True, outputs=[{"path": "x"}])
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "Wed 1 Jul, 12:00 19:00 your time Europe/London" in said
+    assert "Took 1 min" in said
+
+
+def test_outcome_and_delivery_are_two_things(confirmed, viewer, shell):
+    sent = queue_message(
+        agent_id="main",
+        session_key="agent:main:main",
+        text="done",
+        purpose="run",
+        dedupe_key="run-1",
+        caller=shell,
+    )
+    report_attempt(sent, outcome="failed", error="The channel is closed.", caller=shell)
+    run = write_run(confirmed, "ok", outputs_found=True, outputs=[{"path": "x"}], delivery=sent)
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "Outcome ok" in said
+    assert "not received" in said
+    assert "The channel is closed." in said
+
+
+def test_a_real_turn_shows_its_text_and_its_archived_report_as_a_card(confirmed, agent_program, viewer):
+    run = Run.objects.create(
+        plan=confirmed, confirmation=confirmed.confirmations.get(), due_at=timezone.now(), trigger="manual"
+    )
+    execute_run(run.pk)
+    page = viewer.get(run.get_absolute_url())
+    said = text_of(page)
+    run.refresh_from_db()
+    assert run.outcome == "ok"
+    assert "Done; step 4 found" in said
+    assert "outputs are archived" in said
+    assert "report.md" in said
+    assert "archive_grid" not in said
+    assert 'class="card"' in page.content.decode()
+
+
+def test_an_ok_run_without_archived_output_is_shown_as_such(confirmed, agent_program, viewer, monkeypatch):
+    monkeypatch.setenv("AGENT_SILENT", "1")
+    run = Run.objects.create(
+        plan=confirmed, confirmation=confirmed.confirmations.get(), due_at=timezone.now()
+    )
+    execute_run(run.pk)
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "ok, nothing archived" in said
+    assert "no archived output found" in said
+
+
+def test_a_poll_answers_204_until_something_changed(going, viewer):
+    address = f"{going.get_absolute_url()}?seen={version_of(going)}"
+    assert viewer.get(address, headers=POLL).status_code == 204
+    Run.objects.filter(pk=going.pk).update(
+        status="ended", outcome="error", reason="It broke.", ended_at=timezone.now()
+    )
+    page = viewer.get(address, headers=POLL)
+    html = page.content.decode()
+    assert html.lstrip().startswith('<div id="run"')
+    assert "It broke." in html
+    assert "data-poll" not in html
+
+
+def test_a_run_that_is_going_can_be_stopped(going, reviewer):
+    assert reviewer.post(f"{going.get_absolute_url()}stop/").url == going.get_absolute_url()
+    going.refresh_from_db()
+    assert going.stop_requested_by == "reviewer"
+    said = text_of(reviewer.get(going.get_absolute_url()))
+    assert "reviewer asked it to stop; it ends within seconds." in said
+
+
+def test_stopping_what_is_over_is_refused_in_words(confirmed, reviewer):
+    run = write_run(confirmed, "ok", outputs_found=True)
+    page = reviewer.post(f"{run.get_absolute_url()}stop/")
+    assert page.status_code == 422
+    assert "This run is over." in text_of(page)
+
+
+def test_tokens_are_shown_where_the_runner_told_them(confirmed, viewer):
+    run = write_run(
+        confirmed, "ok", outputs_found=True, usage={"input": 16200, "output": 1830, "model": "m-1"}
+    )
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "Tokens in 16,200" in said
+    assert "Model m-1" in said
+    silent = write_run(confirmed, "ok", outputs_found=True, ago=timedelta(hours=3))
+    assert "not told by the runner" in text_of(viewer.get(silent.get_absolute_url()))
+
+
+def test_what_an_agent_says_is_inert(confirmed, viewer):
+    text = '<script>alert(1)</script><a href="javascript:x">y</a><button hx-post="/plans/">z</button>'
+    run = write_run(confirmed, "ok", outputs_found=True, text=text)
+    html = viewer.get(run.get_absolute_url()).content.decode()
+    assert "<script>alert" not in html
+    assert "javascript:" not in html
+    assert 'hx-post="/plans/"' not in html
+
+
+def test_a_viewer_cannot_stop(going, viewer):
+    assert "Stop this run" not in text_of(viewer.get(going.get_absolute_url()))
+    assert viewer.post(f"{going.get_absolute_url()}stop/").status_code == 403
