@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from plans.models import Plan, Run
 from plans.schedule_words import describe_length
+from plans.sentences import tell
 
 State, Outcome, Status = Plan.State, Run.Outcome, Run.Status
 
@@ -64,15 +65,15 @@ def outcome_sentence(run: Run) -> str:
         Outcome.STOPPED: _("Stopped by a person."),
         Outcome.ERROR: _("It failed."),
     }[Outcome(run.outcome)]
-    told = stored_words(run.reason)
+    told = tell(run.reason)
     if run.outcome == Outcome.ERROR and told:
         return told
-    return f"{says} {told}".strip() if told and told != says else says
+    return _("%(first)s %(second)s") % {"first": says, "second": told} if told and told != says else says
 
 
 def _queued_sentence(run: Run) -> str:
     if run.attempts and run.reason:
-        return _("Will be tried again: %(why)s") % {"why": stored_words(run.reason)}
+        return _("Will be tried again: %(why)s") % {"why": tell(run.reason)}
     return _("Waits for a free worker.")
 
 
@@ -85,11 +86,6 @@ def _ok_sentence(run: Run) -> str:
     return ngettext(
         "Done; step 4 found %(n)d archived output.", "Done; step 4 found %(n)d archived outputs.", count
     ) % {"n": count}
-
-
-def stored_words(text: str) -> str:
-    """A stored sentence in the reader's language where it is one of ours without values in it, else as stored."""
-    return _(text) if text else ""
 
 
 def waiting_sentence(plan: Plan) -> str:

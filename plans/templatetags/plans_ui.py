@@ -17,6 +17,7 @@ from plans import wording
 from plans.models import Plan, Run, Schedule
 from plans.schedule import Timing, load_zone, upcoming
 from plans.schedule_words import describe_length, describe_timing
+from plans.sentences import tell
 
 register = template.Library()
 
@@ -141,7 +142,7 @@ def _pill(tone: str, word: object) -> SafeString:
 @register.filter
 def state_reason(plan: Plan) -> str:
     """Why the plan is in its state, where somebody or something said so."""
-    return wording.stored_words(plan.state_reason)
+    return tell(plan.state_reason)
 
 
 @register.filter

@@ -12,6 +12,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from archives.blocks import read_blocks
 from archives.cards import render_agent_markdown
 from gateway.access import role_required
 from gateway.callers import caller_of
@@ -82,6 +83,8 @@ def _elapsed(run: Run) -> int:
 
 def _show(request: HttpRequest, run: Run, *, problem: str = "", status: int = 200) -> HttpResponse:
     plan = run.plan
+    shown = set(map(str, read_blocks(run.text).cards)) if run.text else set()
+    found = newest_outputs(plan, [run], limit=OUTPUTS_SHOWN)
     zone = Schedule.objects.filter(plan=plan).values_list("zone", flat=True).first()
     context = {
         "run": run,
@@ -90,7 +93,8 @@ def _show(request: HttpRequest, run: Run, *, problem: str = "", status: int = 20
         "version": version_of(run),
         "elapsed": _elapsed(run),
         "final_text": render_agent_markdown(run.text, plan.agent_id) if run.text else "",
-        "cards": newest_outputs(plan, [run], limit=OUTPUTS_SHOWN),
+        "cards": [card for card in found if str(card.path) not in shown],
+        "shown_above": bool(shown),
         "usage": _usage(run),
         "may_act": may_act(request),
         "may_run": plan.state in (Plan.State.ACTIVE, Plan.State.PAUSED, Plan.State.ENDED),
