@@ -98,7 +98,7 @@ class SetupForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "autocapitalize": "characters"}),
     )
     username = forms.CharField(
-        label=gettext_lazy("Your name here"),
+        label=gettext_lazy("User name"),
         max_length=150,
         widget=forms.TextInput(attrs={"autocomplete": "username"}),
     )

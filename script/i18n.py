@@ -5,6 +5,7 @@ Needs Babel and Django only, not gettext's own programs. See script/i18n for how
 
 import argparse
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,9 +114,22 @@ def problems(app: str) -> Iterator[str]:
         elif message.fuzzy:
             yield f"{name} is marked fuzzy"
         else:
-            yield from (f"{name}: {error}" for error in message.check(before))
+            yield from (f"{name}: {error}" for error in broken(message, before))
     had = {(message.id, message.context) for message in before}
     yield from (f"{app}: {_first(text)!r} is not in the catalogue" for text, _context in wanted - had)
+
+
+def broken(message, catalogue: Catalog) -> list:
+    """What would raise or show a hole when the translation is filled in."""
+    if not message.pluralizable:
+        return list(message.check(catalogue))
+    # Chinese has one form for both, so it may name whatever either of the two names.
+    unknown = set().union(*map(_names, _texts(message))) - set().union(*map(_names, message.id))
+    return [f"unknown placeholder {name}" for name in sorted(unknown)]
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"%\(\w+\)[a-z]|%[sd]|\{\w+\}", text))
 
 
 def _texts(message) -> tuple:
