@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from gateway.models import AuditEntry, LedgerEvent
-from openclaw_web.links import link_to
+from openclaw_web.links import Mention, Thing, name_things
 
 PAGE = 50
 TABS: tuple[tuple[str, str | Promise], ...] = (("decisions", _("Decisions")), ("events", _("Events")))
@@ -105,9 +105,14 @@ def load_activity(filters: Filters) -> Page:
         rows = rows.filter(pk__lt=filters.before)
     found = list(rows.order_by("-pk")[: PAGE + 1])
     shown = found[:PAGE]
-    make = _event if filters.tab == "events" else _decision
+    events = filters.tab == "events"
+    mentions = {
+        row.pk: Mention(row.kind if events else row.action, row.subject, row.agent_id) for row in shown
+    }
+    things = name_things(mentions.values())
+    make = _event if events else _decision
     return Page(
-        [make(row) for row in shown],
+        [make(row, things[mentions[row.pk]]) for row in shown],
         shown[-1].pk if len(found) > PAGE else None,
         filters.query(since=str(shown[0].pk if shown else 0)),
     )
@@ -132,7 +137,7 @@ def _chosen(filters: Filters) -> QuerySet:
     return rows
 
 
-def _decision(row: AuditEntry) -> Line:
+def _decision(row: AuditEntry, thing: Thing) -> Line:
     facts: list[tuple[str | Promise, str]] = [
         (_("from"), row.address),
         (_("SHA-256"), row.digest),
@@ -145,8 +150,8 @@ def _decision(row: AuditEntry) -> Line:
         row.at,
         row.action,
         row.actor,
-        row.subject,
-        link_to(row.action, row.subject, row.agent_id),
+        thing.name,
+        thing.url,
         TONES.get(row.outcome, "idle"),
         row.get_outcome_display(),
         row.agent_id,
@@ -154,15 +159,15 @@ def _decision(row: AuditEntry) -> Line:
     )
 
 
-def _event(row: LedgerEvent) -> Line:
+def _event(row: LedgerEvent, thing: Thing) -> Line:
     facts = [(key, _plain(value)) for key, value in (row.data or {}).items()]
     return Line(
         row.pk,
         row.at,
         row.kind,
         row.actor,
-        row.subject,
-        link_to(row.kind, row.subject, row.agent_id),
+        thing.name,
+        thing.url,
         agent_id=row.agent_id,
         facts=[(name, value) for name, value in facts if value],
     )

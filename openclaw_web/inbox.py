@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from agents.queries import agent_choices
 from gateway.waiting import Waiting
+from longrun import queries as longrun
 
 __all__ = ["Inbox", "Section", "Source", "agent_choices", "load_inbox", "waiting_counts"]
 LINES = 12  # of each source on the home page; the rest is one click away
@@ -34,7 +36,7 @@ class Source:
     queries: Queries
 
 
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (Source("tasks/", gettext_lazy("Long tasks that need you"), longrun),)
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ class PasswordForm(PasswordChangeForm):
         self.fields["old_password"].widget.attrs.pop("autofocus", None)
 
 
-@role_required("viewer")
+@role_required("viewer", unsafe="viewer")
 @never_cache
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:

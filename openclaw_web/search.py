@@ -4,11 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from agents.roster import load_roster
+from archives import queries as archives
+from longrun.models import LongTask
 
 FOUND = 8  # of each kind
 
@@ -35,6 +38,36 @@ class Group:
 Finder = Callable[[str, str | None], list[Hit]]
 
 
+def _archived(query: str, agent_id: str | None) -> list[Hit]:
+    page = archives.search_files(archives.Filter(agent_id=agent_id or "", query=query), limit=FOUND)
+    return [
+        Hit(
+            row.name,
+            reverse("archives:file", args=[row.workspace.agent_id, row.path.archive_id, row.path.subpath]),
+            str(row.path),
+            row.modified_at,
+            row.workspace.agent_id,
+        )
+        for row in page.rows
+    ]
+
+
+def _tasks(query: str, agent_id: str | None) -> list[Hit]:
+    rows = LongTask.objects.of_agent(agent_id or "").filter(
+        Q(name__icontains=query) | Q(goal__icontains=query)
+    )
+    return [
+        Hit(
+            row.name,
+            reverse("longrun:task", args=[row.pk]),
+            f"{row.get_state_display()} · {row.goal}",
+            row.updated_at,
+            row.agent_id,
+        )
+        for row in rows.order_by("-updated_at")[:FOUND]
+    ]
+
+
 def _agents(query: str, agent_id: str | None) -> list[Hit]:
     wanted = query.casefold()
     return [
@@ -46,7 +79,11 @@ def _agents(query: str, agent_id: str | None) -> list[Hit]:
 
 
 # (heading, icon, finder), in the order of the rail; an app joins with a line here.
-FINDERS: tuple[tuple[str | Promise, str, Finder], ...] = ((_("Agents"), "bot", _agents),)
+FINDERS: tuple[tuple[str | Promise, str, Finder], ...] = (
+    (_("Archived files"), "archive", _archived),
+    (_("Tasks"), "timer", _tasks),
+    (_("Agents"), "bot", _agents),
+)
 
 
 def search_everywhere(query: str, agent_id: str | None) -> list[Group]:
