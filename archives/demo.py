@@ -2,47 +2,50 @@
 
 import json
 import os
+import shutil
 import struct
 import wave
 import zlib
 from datetime import datetime, timedelta
 from io import BytesIO
-from pathlib import Path
-
-from django.utils import timezone
 
 from archives import plan_file, store
 from archives.indexer import scan_workspace
 from archives.models import Workspace
 from archives.places import history_of
 from archives.protocol import ROOT, take_timestamp
+from gateway.demo import World
 
 DAILY, REVIEW, MAIN, FALLBACK = "8f3a2c", "b41e07", "main", "a3f2b1c-1128-2210"
 
 
-def build_archives(workspace: Workspace, now: datetime | None = None) -> None:
-    """Fill one workspace that exists; through the store, so every file is read back. Returns when it is indexed."""
-    now = now or timezone.now()
-    root = workspace.path
+def build(world: World) -> None:
+    """Archives of both agents, written through the store, so that every file was read back."""
+    clara, ops = (Workspace.objects.get(agent_id=agent_id) for agent_id in ("main", "ops"))
+    now = world.now
     for text in (_plan("09:00"), _plan("09:30"), _plan("09:30", steps=5)):
-        plan_file.write_plan(root, history_of(workspace.agent_id), DAILY, text)
+        plan_file.write_plan(clara.path, history_of("main"), DAILY, text)
     for back in range(3):
         at = now - timedelta(days=back, hours=2, minutes=7 * back)
-        _round(root, workspace, DAILY, at, _daily(at))
-    _round(root, workspace, REVIEW, now - timedelta(days=1, hours=5), _review())
-    _round(root, workspace, MAIN, now - timedelta(hours=1), _notes())
-    _round(
-        root,
-        workspace,
-        FALLBACK,
-        now - timedelta(days=2),
-        {"handover.md": _text("# Handover\n\nWritten outside a session.\n")},
-    )
-    _faults(root, workspace, now)
-    scan_workspace(workspace, every=True)
+        _round(clara, DAILY, at, _daily(at))
+    _round(clara, MAIN, now - timedelta(hours=1), _notes())
+    _round(ops, REVIEW, now - timedelta(days=1, hours=5), _review())
+    _round(ops, FALLBACK, now - timedelta(days=2), {"handover.md": _text("# 交接\n\n在会话之外写下。\n")})
+    _faults(ops, now)
+    for workspace in (clara, ops):
+        for folder in (ROOT, "arch"):
+            if (workspace.path / folder).exists():
+                world.adopt(workspace.path / folder)
+        scan_workspace(workspace, every=True)
 
 
-def _round(root: Path, workspace: Workspace, archive_id: str, at: datetime, files: dict[str, bytes]) -> None:
+def remove(world: World) -> None:
+    """Earlier texts of the demo's plan; its files go with the world, its index with the workspaces."""
+    shutil.rmtree(history_of("main") / DAILY, ignore_errors=True)
+
+
+def _round(workspace: Workspace, archive_id: str, at: datetime, files: dict[str, bytes]) -> None:
+    root = workspace.path
     timestamp = take_timestamp(at, workspace.tz)
     for number, (name, data) in enumerate(files.items()):
         stored = store.write_file(root, archive_id, timestamp, name, data)
@@ -50,18 +53,19 @@ def _round(root: Path, workspace: Workspace, archive_id: str, at: datetime, file
         os.utime(root / str(stored.path), (moment, moment))
 
 
-def _faults(root: Path, workspace: Workspace, now: datetime) -> None:
+def _faults(workspace: Workspace, now: datetime) -> None:
     """What the protocol check is there to find."""
+    root = workspace.path
     timestamp = take_timestamp(now - timedelta(days=1), workspace.tz)
     for path, text in (
-        (f"arch/{ROOT}/{DAILY}/{timestamp}/竞品快报 草稿.md", "# 草稿\n"),
-        (f"{ROOT}/{DAILY}/summary.md", "# Summary\n"),
+        (f"arch/{ROOT}/{REVIEW}/{timestamp}/巡检 草稿.md", "# 草稿\n"),
+        (f"{ROOT}/{REVIEW}/summary.md", "# Summary\n"),
         (f"{ROOT}/{REVIEW}/2026-11-28 09:00:00/notes.txt", "bucket with a space\n"),
     ):
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    link = root / ROOT / MAIN / "hosts"
+    link = root / ROOT / REVIEW / "hosts"
     if not link.is_symlink():
         link.symlink_to("/etc/hosts")
 
@@ -117,17 +121,17 @@ def _daily(at: datetime) -> dict[str, bytes]:
 
 def _review() -> dict[str, bytes]:
     code = 'from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Finding:\n    """One line of the review."""\n\n    path: str\n    line: int\n    text: str\n\n    @property\n    def place(self) -> str:\n        return f"{self.path}:{self.line}"\n'
-    page = "<!doctype html><title>Review</title><style>body{font:16px system-ui;margin:2rem;color:#222}h1{color:#c2401f}</style><h1>Review board</h1><p>7 findings, 2 of them urgent.</p><script>document.title='never runs'</script>"
+    page = "<!doctype html><title>Inspection</title><style>body{font:16px system-ui;margin:2rem;color:#222}h1{color:#c2401f}</style><h1>Inspection board</h1><p>7 findings, 2 of them urgent.</p><script>document.title='never runs'</script>"
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 120"><rect width="320" height="120" rx="8" fill="#fbe9e3"/><circle cx="60" cy="60" r="34" fill="#c2401f"/><text x="120" y="68" font-family="sans-serif" font-size="26" fill="#22201d">7 findings</text></svg>'
     log = "".join(
         f"2026-11-29T09:{at // 60:02d}:{at % 60:02d}Z step {at:04d} checked file {at * 7 % 311} ok\n"
         for at in range(6000)
     )
     return {
-        "review.py": _text(code),
+        "inspect_hosts.py": _text(code),
         "board.html": _text(page),
         "board.svg": _text(svg),
-        "review.pdf": _pdf("Weekly review: 7 findings, 2 urgent"),
+        "weekly.pdf": _pdf("Weekly inspection: 7 findings, 2 urgent"),
         "standup.wav": _tone(),
         "run.log": _text(log),
         "vectors.bin": bytes(range(256)) * 64,
