@@ -75,6 +75,19 @@ killasgroup=true
 stdout_logfile=/dev/fd/1
 stdout_logfile_maxbytes=0
 redirect_stderr=true
+
+[program:archives]
+command={python} manage.py archive watch
+directory={root}
+startretries=1000000
+startsecs=2
+stopsignal=TERM
+stopwaitsecs=10
+stopasgroup=false
+killasgroup=true
+stdout_logfile=/dev/fd/1
+stdout_logfile_maxbytes=0
+redirect_stderr=true
 """
 
 

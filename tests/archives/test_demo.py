@@ -16,7 +16,12 @@ def test_the_demo_has_a_file_of_every_type_and_something_to_find(state_dir, caps
     assert Archive.objects.filter(is_fallback=True).exists()
     assert len(list_revisions(history_of("main"), "8f3a2c")) >= 2
     report = lint_workspace(Workspace.objects.get(agent_id="ops").path)
-    assert {one.code for one in report.findings} >= {"wrong-root", "outside-bucket", "bad-timestamp", "symlink-out"}
+    assert {one.code for one in report.findings} >= {
+        "wrong-root",
+        "outside-bucket",
+        "bad-timestamp",
+        "symlink-out",
+    }
 
 
 def test_the_demo_goes_away_without_a_trace(state_dir, capsys):

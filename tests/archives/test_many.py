@@ -1,0 +1,131 @@
+"""100,000 indexed files cost the pages the same number of queries as 100."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from archives import indexer, queries
+from archives.models import Archive, Bucket
+from archives.queries import Filter
+from tests.archives.crowd import fill
+
+PAGES = (
+    "",
+    "?kind=json",
+    "?day=2026-01-01",
+    "?fallback=yes",
+    "?plan=no",
+    "?q=报告",
+    "?q=rare",
+    "?q=daily&kind=json",
+    "?q=absent",
+    "?agent=ops&kind=image",
+)
+PARTS = [f"tests/archives/test_{part}.py" for part in ("many", "indexer", "rpc")]
+
+
+def ours(seen) -> int:
+    """The queries that touch archives: the frame's own counts are kept for seconds, and so come and go."""
+    return sum("archives_" in query["sql"] for query in seen.captured_queries)
+
+
+def counts(client, agent_id: str) -> dict[str, int]:
+    found = {}
+    for page in PAGES:
+        with CaptureQueriesContext(connection) as seen:
+            assert client.get(f"/archives/{page}").status_code == 200
+        found[page] = ours(seen)
+    archive = Archive.objects.order_by("-sort_key").first()
+    bucket = Bucket.objects.filter(archive=archive).first()
+    for page in (
+        f"{agent_id}/{archive.archive_id}/",
+        f"{agent_id}/{archive.archive_id}/bucket/{bucket.timestamp}/",
+    ):
+        with CaptureQueriesContext(connection) as seen:
+            assert client.get(f"/archives/{page}").status_code == 200
+        found[page.split("/")[2] or "archive"] = ours(seen)
+    return found
+
+
+@pytest.fixture
+def still(monkeypatch):
+    """The rows here have no files behind them: the look at the disk would rightly remove them."""
+    monkeypatch.setattr(indexer, "refresh_list", lambda workspace: None)
+    monkeypatch.setattr(
+        indexer,
+        "refresh_archive",
+        lambda workspace, archive_id, **how: Archive.objects.get(archive_id=archive_id),
+    )
+
+
+@pytest.mark.slow
+def test_every_page_makes_the_same_number_of_queries_at_100_and_at_100_000_files(viewer, workspace, still):
+    fill(workspace, 100)
+    viewer.get("/archives/")
+    few = counts(viewer, "ops")
+    Archive.objects.all().delete()
+    fill(workspace, 100_000)
+    many = counts(viewer, "ops")
+    assert many == few
+    assert min(many.values()) >= 2 and max(many.values()) <= 8
+    begun = time.perf_counter()
+    for query in ("报告", "rare", "absent", "daily"):
+        queries.search_files(Filter(query=query))
+    assert time.perf_counter() - begun < 2
+
+
+def test_one_bucket_of_thousands_costs_its_archives_page_nothing_more(workspace):
+    fill(workspace, 3000, per_bucket=3000, per_archive=3000)
+    archive = Archive.objects.get()
+    with CaptureQueriesContext(connection) as seen:
+        page = queries.list_shelves(archive)
+    assert (len(page.rows[0].files), page.rows[0].more, len(seen)) == (24, 2976, 2)
+
+
+def test_a_common_word_is_found_newest_first_without_gathering_all(workspace, monkeypatch):
+    monkeypatch.setattr("archives.search.MANY", 50)
+    fill(workspace, 200)
+    first = queries.search_files(Filter(query="报告"), limit=30)
+    second = queries.search_files(Filter(query="报告"), before=first.cursor, limit=30)
+    keys = [row.sort_key for row in [*first.rows, *second.rows]]
+    assert keys == sorted(keys, reverse=True) and len(set(keys)) == 60
+
+
+def test_a_rare_word_is_found_by_the_index(workspace):
+    fill(workspace, 2000)
+    found = [row.name for row in queries.search_files(Filter(query="rare")).rows]
+    assert found == ["报告 rare 7.csv", "报告 rare 0.md", "报告 rare 3.png"]
+
+
+@pytest.mark.postgres
+@pytest.mark.slow
+def test_index_search_and_pages_do_the_same_on_postgresql():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not slow and not postgres",
+            *PARTS,
+        ],
+        cwd=Path(__file__).resolve().parents[2],
+        env={
+            **os.environ,
+            "DATABASE_URL": "postgres://root@localhost:5432/postgres",
+            "PYTEST_XDIST_WORKER": "",
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
