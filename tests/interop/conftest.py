@@ -42,7 +42,7 @@ class RealOpenClaw:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-3000:]
