@@ -103,7 +103,9 @@ class LongTaskAdmin(ReadOnly):
         for task in rows:
             clear_task(task.name, caller=caller_of(request), agent_id=task.agent_id)
         count = len(rows)
-        self.message_user(request, ngettext("One task removed.", "%d tasks removed.", count) % count)
+        self.message_user(
+            request, ngettext("%(n)d task removed.", "%(n)d tasks removed.", count) % {"n": count}
+        )
 
 
 @admin.register(TaskEvent)

@@ -4,4 +4,4 @@ from django.utils.translation import gettext_lazy as _
 
 class LongRunConfig(AppConfig):
     name = "longrun"
-    verbose_name = _("LongRun")
+    verbose_name = _("Long-run tasks")

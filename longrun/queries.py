@@ -1,7 +1,6 @@
 """What pages and programs read."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Case, Count, IntegerField, Max, Q, QuerySet, Sum, Value, When
@@ -15,8 +14,8 @@ from gateway.rpc import as_payload
 from gateway.waiting import Waiting
 from longrun import clock
 from longrun.machine import State
-from longrun.models import SCAN_EVERY, LongTask, TaskEvent, instant
-from longrun.words import EVENTS, FINDING_TONES, PURPOSES, STATE_TONES
+from longrun.models import LongTask, TaskEvent, instant
+from longrun.shown import Contradiction, Line
 
 COLUMNS = (State.BLOCKED, State.ANALYZING, State.EXECUTING, State.WAITING, State.HANDOFF, State.DONE)
 _PLAIN = (
@@ -28,75 +27,6 @@ _MOMENTS = (
     "next_check_at", "last_visible_reply_at", "last_tool_result_at", "last_progress_at", "last_progress_sent_at",
     "last_progress_attempt_at", "last_resume_at", "updated_at", "created_at", "quiet_until", "validated_at",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """Two things that cannot both be so, side by side: what is claimed, and what was seen."""
-
-    claim: str
-    seen: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a task's timeline: an event, or a message with its attempts."""
-
-    at: datetime
-    event: TaskEvent | None = None
-    delivery: Delivery | None = None
-    attempts: tuple[DeliveryAttempt, ...] = ()
-
-    @property
-    def icon(self) -> str:
-        return EVENTS.get(self.event.kind, ("circle", ""))[0] if self.event else "mail"
-
-    @property
-    def word(self) -> str:
-        if self.event:
-            return str(EVENTS.get(self.event.kind, ("", self.event.kind))[1])
-        return str(PURPOSES.get(self.delivery.purpose, self.delivery.purpose)) if self.delivery else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A task as the board shows it: its clock is of the last visible sign, `warn_after` and `bad_after` in seconds."""
-
-    task: LongTask
-    tone: str
-    age: timedelta | None
-    seen_at: datetime | None
-    warn_after: int
-    bad_after: int
-
-    @classmethod
-    def of(cls, task: LongTask, now: datetime) -> "Card":
-        tone, age = sign_tone(task, now)
-        every = task.progress_every or SCAN_EVERY
-        return cls(
-            task=task,
-            tone=tone,
-            age=age,
-            seen_at=task.last_visible_at or task.started_at,
-            warn_after=int(every.total_seconds()),
-            bad_after=int(max(task.limit, every).total_seconds()),
-        )
-
-    @property
-    def state_tone(self) -> str:
-        return STATE_TONES[self.task.state]
-
-    @property
-    def finding_tone(self) -> str:
-        return FINDING_TONES.get(self.task.finding, "")
-
-    @property
-    def clock(self) -> str:
-        """The age as `m:ss` or `h:mm:ss`, which the script counts on."""
-        seconds = max(0, int(self.age.total_seconds())) if self.age is not None else 0
-        hours, rest = divmod(seconds, 3600)
-        minutes, left = divmod(rest, 60)
-        return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
 def visible(caller: Caller, *, agent_id: str = "", state: str = "") -> QuerySet[LongTask]:
@@ -203,19 +133,6 @@ def contradictions(task: LongTask, now: datetime | None = None) -> list[Contradi
     if task.state == State.DONE and task.last_progress_at is None and task.heartbeat:
         found.append(Contradiction(_("says it is done"), _("no progress of it was ever received")))
     return found
-
-
-def sign_tone(task: LongTask, now: datetime | None = None) -> tuple[str, timedelta | None]:
-    """How old the last visible sign is, and its tone: `ok`, from one interval on `warn`, from the limit on `bad`."""
-    now = now or timezone.now()
-    seen = task.last_visible_at or task.started_at
-    if seen is None:
-        return "", None
-    age = now - seen
-    if not task.is_working:
-        return "", age
-    every = task.progress_every or SCAN_EVERY
-    return ("bad" if age > max(task.limit, every) else "warn" if age > every else "ok"), age
 
 
 def waiting(agent_id: str | None, limit: int = 50) -> list[Waiting]:

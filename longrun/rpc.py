@@ -72,6 +72,10 @@ class AttemptParams(TaskParams):
     unknown: bool = False
 
 
+class AcknowledgeParams(AgentParams):
+    ids: list[int] = Field(min_length=1, max_length=100)
+
+
 class ResumeParams(TaskParams):
     delivery: int | None = None
 
@@ -207,6 +211,13 @@ def mark_progress_attempt(params: AttemptParams, caller: Caller) -> dict[str, An
         unknown=params.unknown,
     )
     return queries.as_dict(task)
+
+
+@method("longrun.acknowledge", params=AcknowledgeParams, scope=WRITE)
+def acknowledge(params: AcknowledgeParams, caller: Caller) -> dict[str, Any]:
+    """These messages were received in their session; the tasks they are about learn it at once."""
+    received = heartbeat.acknowledge_messages(params.ids, caller=caller)
+    return {"deliveries": [as_payload(delivery) for delivery in received]}
 
 
 @method("longrun.markResume", params=ResumeParams, scope=WRITE)

@@ -19,6 +19,7 @@ from longrun.models import Boundary, LongTask
 from longrun.queries import COLUMNS
 from longrun.services.heartbeat import send_now
 from longrun.services.people import decide
+from longrun.shown import Card
 from openclaw_web.htmx import render_page, wants_region
 
 _SHOWN = 6
@@ -126,7 +127,7 @@ def _page(
     lines, older = queries.timeline(row, before=int(before) if before.isdecimal() else None)
     context: dict[str, Any] = {
         "task": row,
-        "card": queries.Card.of(row, timezone.now()),
+        "card": Card.of(row, timezone.now()),
         "contradictions": queries.contradictions(row),
         "lines": lines,
         "cursor": older or "",
@@ -148,7 +149,7 @@ def _column(state: str, total: int, rows: list[LongTask], size: int) -> dict[str
         "state": state,
         "label": LongTask.State(state).label,
         "total": total,
-        "cards": [queries.Card.of(row, now) for row in rows],
+        "cards": [Card.of(row, now) for row in rows],
         "cursor": f"{rows[-1].updated_at.isoformat()}~{rows[-1].pk}" if more else "",
     }
 

@@ -223,6 +223,19 @@ def fail_progress(
     return task
 
 
+def acknowledge_messages(ids: list[int], *, caller: Caller) -> list[Delivery]:
+    """Messages that the session has, of any purpose. Raises LongRunError `DELIVERY_UNKNOWN`; then none is kept."""
+    found = {row.pk: row for row in Delivery.objects.filter(pk__in=ids) if caller.allows_agent(row.agent_id)}
+    if unknown := [pk for pk in ids if pk not in found]:
+        raise LongRunError(
+            _("There is no message %(id)s for you.") % {"id": unknown[0]}, code="DELIVERY_UNKNOWN"
+        )
+    received = [acknowledge(found[pk], caller=caller) for pk in ids]
+    for delivery in received:
+        after_attempt(delivery)
+    return received
+
+
 def after_attempt(delivery: Delivery) -> None:
     """Takes over the outcome of a try into the task it is about, and blocks it where that was the third."""
     pk = delivery.subject.removeprefix("longtask:")

@@ -1,0 +1,109 @@
+"""What a page shows of a task: a card with its clock, a line of its timeline, a contradiction."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from gateway.models import Delivery, DeliveryAttempt
+from longrun.models import SCAN_EVERY, LongTask, TaskEvent
+from longrun.words import EVENTS, FINDING_TONES, PURPOSES, STATE_TONES
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two things that cannot both be so, side by side: what is claimed, and what was seen."""
+
+    claim: str
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a task's timeline: an event, or a message with its attempts."""
+
+    at: datetime
+    event: TaskEvent | None = None
+    delivery: Delivery | None = None
+    attempts: tuple[DeliveryAttempt, ...] = ()
+
+    @property
+    def moved(self) -> tuple[str, str]:
+        """The states that a change led from and to, in words; empty where it was no change."""
+        if self.event is None or self.event.kind != "state":
+            return "", ""
+        labels = {state.value: str(state.label) for state in LongTask.State}
+        return labels.get(self.event.from_state, ""), labels.get(self.event.to_state, "")
+
+    @property
+    def why(self) -> str:
+        """The reason in words; where it is a finding, its name."""
+        if self.event is None:
+            return ""
+        labels = {finding.value: str(finding.label) for finding in LongTask.Finding if finding.value}
+        named = self.event.kind in ("finding", "sign_seen", "recovered")
+        return labels.get(self.event.why, self.event.why) if named else self.event.why
+
+    @property
+    def icon(self) -> str:
+        return EVENTS.get(self.event.kind, ("circle", ""))[0] if self.event else "mail"
+
+    @property
+    def word(self) -> str:
+        if self.event:
+            return str(EVENTS.get(self.event.kind, ("", self.event.kind))[1])
+        return str(PURPOSES.get(self.delivery.purpose, self.delivery.purpose)) if self.delivery else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A task as the board shows it: its clock is of the last visible sign, `warn_after` and `bad_after` in seconds."""
+
+    task: LongTask
+    tone: str
+    age: timedelta | None
+    seen_at: datetime | None
+    warn_after: int
+    bad_after: int
+
+    @classmethod
+    def of(cls, task: LongTask, now: datetime) -> "Card":
+        tone, age = sign_tone(task, now)
+        every = task.progress_every or SCAN_EVERY
+        return cls(
+            task=task,
+            tone=tone,
+            age=age,
+            seen_at=task.last_visible_at or task.started_at,
+            warn_after=int(every.total_seconds()),
+            bad_after=int(max(task.limit, every).total_seconds()),
+        )
+
+    @property
+    def state_tone(self) -> str:
+        return STATE_TONES[self.task.state]
+
+    @property
+    def finding_tone(self) -> str:
+        return FINDING_TONES.get(self.task.finding, "")
+
+    @property
+    def clock(self) -> str:
+        """The age as `m:ss` or `h:mm:ss`, which the script counts on."""
+        seconds = max(0, int(self.age.total_seconds())) if self.age is not None else 0
+        hours, rest = divmod(seconds, 3600)
+        minutes, left = divmod(rest, 60)
+        return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def sign_tone(task: LongTask, now: datetime | None = None) -> tuple[str, timedelta | None]:
+    """How old the last visible sign is, and its tone: `ok`, from one interval on `warn`, from the limit on `bad`."""
+    now = now or timezone.now()
+    seen = task.last_visible_at or task.started_at
+    if seen is None:
+        return "", None
+    age = now - seen
+    if not task.is_working:
+        return "", age
+    every = task.progress_every or SCAN_EVERY
+    return ("bad" if age > max(task.limit, every) else "warn" if age > every else "ok"), age
