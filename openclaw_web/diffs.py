@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from openclaw_web.linematch import Budget, matching_runs
-from openclaw_web.wordmarks import LIKE_ENOUGH, WORD_BUDGET, Piece, mark_words, words_of
+from openclaw_web.wordmarks import LIKE_ENOUGH, WORD_BUDGET, Piece, mark_cut, words_of
 
 CONTEXT = 3
 # A fold hides at least this many lines; a shorter gap is shown.
@@ -156,24 +156,44 @@ def _fold(
 
 
 def _change(gone: list[str], come: list[str], at: tuple[int, int], words: Budget, likeness: Budget) -> Chunk:
+    cut = _Cut(gone), _Cut(come)
     pairs: list[Pair] = []
     old_marks: dict[int, tuple[Piece, ...]] = {}
     new_marks: dict[int, tuple[Piece, ...]] = {}
     i = j = 0
-    for a, b in [*_pairings(gone, come, likeness), (len(gone), len(come))]:
+    for a, b in [*_pairings(*cut, likeness), (len(gone), len(come))]:
         # Unpaired lines between two pairs share rows only by place, without marks.
         pairs += [
             (i + s if i + s < a else None, j + s if j + s < b else None) for s in range(max(a - i, b - j))
         ]
         if a < len(gone) and b < len(come):
             pairs.append((a, b))
-            if marked := mark_words(gone[a], come[b], words):
+            if marked := mark_cut(cut[0].words(a), cut[1].words(b), words):
                 old_marks[a], new_marks[b] = marked
         i, j = a + 1, b + 1
     return Chunk("change", *at, gone, come, pairs, old_marks, new_marks)
 
 
-def _pairings(gone: list[str], come: list[str], likeness: Budget) -> list[tuple[int, int]]:
+class _Cut:
+    """Lines of one side, each cut into words when first asked for."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self._words: dict[int, list[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def words(self, at: int) -> list[str]:
+        if at not in self._words:
+            self._words[at] = words_of(self.lines[at])
+        return self._words[at]
+
+    def bags(self) -> list[Counter[str]]:
+        return [Counter(self.words(at)[:400]) for at in range(len(self.lines))]
+
+
+def _pairings(gone: _Cut, come: _Cut, likeness: Budget) -> list[tuple[int, int]]:
     """Which removed line became which added one, rising on both sides."""
     if not gone or not come:
         return []
@@ -182,7 +202,7 @@ def _pairings(gone: list[str], come: list[str], likeness: Budget) -> list[tuple[
     if likeness.left <= 0 or len(gone) + len(come) > MAX_PAIRED_LINES:
         return []
     likeness.spend((len(gone) + len(come)) // 4)
-    old_bags, new_bags = ([Counter(words_of(text[:2000])) for text in side] for side in (gone, come))
+    old_bags, new_bags = gone.bags(), come.bags()
     if len(gone) * len(come) <= MAX_PAIRINGS and likeness.spend(len(gone) * len(come)):
         return _best_pairs([[_alike(left, right) for right in new_bags] for left in old_bags])
     pairs: list[tuple[int, int]] = []

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from openclaw_web.diffs import Chunk, Piece, TextDiff, diff_texts, split_lines
 
 # Rows of one file on one page; the rest is a link away.
-MAX_ROWS = 8000
+MAX_ROWS = 10_000
 # A fold with more lines than this is not sent along: its lines are in the whole text.
 MAX_FOLD = 1000
 _HIDDEN = re.compile(
@@ -228,24 +228,29 @@ def _text(line: str, pieces: tuple[Piece, ...] | None = None, tag: str = "") -> 
     else:
         ending = f'<span class="eol">⏎̸ {escape(_("no line end"))}</span>' if line else ""
     if not pieces:
-        return show_hidden(line) + ending
+        return _shown(line) + ending
     room = len(line)
     out = []
     for text, changed in pieces:
         text = text[:room]
         room -= len(text)
         if text:
-            shown = show_hidden(text)
+            shown = _shown(text)
             out.append(f"<{tag}>{shown}</{tag}>" if changed else shown)
     return "".join(out) + ending
 
 
 def show_hidden(text: str) -> SafeString:
     """`text` escaped for HTML, with characters spelled out that nobody could see or that turn text around."""
-    shown: str = escape(text)
-    if _HIDDEN.search(shown):
+    return mark_safe(_shown(text))  # noqa: S308 (escaped there)
+
+
+def _shown(text: str) -> str:
+    shown = escape(text)
+    # Printable text, which nearly all is, needs no second look.
+    if not shown.isprintable() and _HIDDEN.search(shown):
         shown = _HIDDEN.sub(lambda m: f'<span class="hid">U+{ord(m[0]):04X}</span>', shown)
-    return mark_safe(shown)  # noqa: S308 (escaped above)
+    return shown
 
 
 def numbered_text(

@@ -8,7 +8,7 @@ import unicodedata
 from openclaw_web.linematch import Budget, matching_runs
 
 # Marks stop when so many words (or single Han characters) of one file have been compared.
-WORD_BUDGET = 400_000
+WORD_BUDGET = 600_000
 # Lines less alike than this are not the same line changed.
 LIKE_ENOUGH = 0.35
 
@@ -39,18 +39,28 @@ def mark_words(
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
     """`(text, changed)` pieces of both lines; None where marks would not help (nothing alike) or the budget
     is used up. Joining the pieces gives the lines back exactly."""
+    return mark_cut(words_of(old), words_of(new), budget)
+
+
+def mark_cut(
+    left: list[str], right: list[str], budget: Budget | None = None
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
+    """The same for lines that are cut into words already."""
     budget = budget or Budget(WORD_BUDGET)
-    if not budget.spend((len(old) + len(new)) // 2):
+    if not budget.spend(len(left) + len(right)):
         return None
-    left, right = words_of(old), words_of(new)
     runs = matching_runs(left, right, budget)
     kept = sum(len(word.strip()) for i, _j, n in runs for word in left[i : i + n])
-    if not kept or kept < LIKE_ENOUGH / 2 * max(len(old.strip()), len(new.strip())):
+    if not kept or kept < LIKE_ENOUGH / 2 * max(_ink(left), _ink(right)):
         return None
     return (
         _pieces(left, [(i, n) for i, _j, n in runs]),
         _pieces(right, [(j, n) for _i, j, n in runs]),
     )
+
+
+def _ink(words: list[str]) -> int:
+    return sum(len(word) for word in words if not word.isspace())
 
 
 def _pieces(words: list[str], kept: list[tuple[int, int]]) -> tuple[Piece, ...]:

@@ -6,7 +6,7 @@ enough to put each message beside the file it is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from django.core.files.uploadedfile import UploadedFile
@@ -15,7 +15,9 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from gateway.errors import AppError
-from workshop import sentences, supportpaths
+from workshop import drafts, sentences, supportpaths
+from workshop.config import rules_of
+from workshop.names import trim
 from workshop.supportpaths import MAX_FILE_BYTES, ROOTS
 
 MAX_ROWS = 200
@@ -60,6 +62,7 @@ class ProposalForm:
     files: list[FileRow] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
     refusal: str = ""
+    refusal_code: str = ""
 
     @property
     def support(self) -> list[dict[str, str]]:
@@ -118,6 +121,19 @@ class ProposalForm:
             self.errors["files"] = " ".join(problems.values())
         return not problems and not any(row.problem for row in self.files)
 
+    def check(self) -> bool:
+        """Everything that can be told without writing, all at once. True where nothing stands against it."""
+        checks: list[Callable[[], object]] = [
+            lambda: drafts.check_description(trim(self.description)),
+            lambda: drafts.check_content(self.content, rules_of(self.agent_id)),
+        ]
+        for one in checks:
+            try:
+                one()
+            except AppError as error:
+                self.refuse(error)
+        return self.check_files() and not self.errors
+
     def refuse(self, error: AppError) -> None:
         """Show a service's refusal beside its field, else above the form."""
         where = _FIELDS.get(error.code)
@@ -128,7 +144,7 @@ class ProposalForm:
         if where:
             self.errors[where] = error.message
         else:
-            self.refusal = error.message
+            self.refusal, self.refusal_code = error.message, error.code
 
 
 _FIELDS = {

@@ -38,7 +38,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return _form_page(request, _start(request, caller))
     form = ProposalForm.posted(request.POST, request.FILES)
     form.agent_id = form.agent_id or request.agent_id or _only_agent()  # type: ignore[attr-defined]
-    if form.check_files() and "check" not in request.POST:
+    if form.check() and "check" not in request.POST:
         try:
             proposal = _propose(form, caller)
         except AppError as error:
@@ -133,7 +133,7 @@ def edit(request: HttpRequest, proposal_id: str) -> HttpResponse:
     form.agent_id, form.kind = view.desk.id, view.proposal.kind
     form.name = view.record["target"]["skillName"]
     newer = None
-    if form.check_files():
+    if form.check():
         try:
             revised = revise_proposal(
                 view.desk.id,
@@ -196,7 +196,7 @@ def _form_page(
             "max_file": MAX_FILE_BYTES,
             "max_total": MAX_TOTAL_BYTES,
             "roots": ROOTS,
-            "checked": "check" in request.POST and not form.errors and not any(r.problem for r in form.files),
+            "checked": "check" in request.POST and form.check(),
         },
         status=status,
     )

@@ -60,6 +60,7 @@ def review_page(
     )
     tray = [shown.remark_of(view, comment, where=True) for comment in view.tray]
     may = has_role(request.user, "reviewer")
+    actions = actions_of(view, tray, asked) if may else []
     context = {
         "view": view,
         "proposal": view.proposal,
@@ -76,7 +77,9 @@ def review_page(
             for comment in view.comments
             if view.is_outdated(comment)
         ],
-        "actions": actions_of(view, tray, asked) if may else [],
+        "actions": actions,
+        # What was typed for an action that is no longer offered must not be lost.
+        "kept": asked.value if asked and not any(action.open for action in actions) else "",
         "what": apply_sentence(view) if view.proposal.is_pending else "",
         "may": may,
         "underneath": shown.underneath(view),

@@ -56,11 +56,14 @@ def skill(request: HttpRequest, agent_id: str, folder: str) -> HttpResponse:
         raise Http404(error.message) from error
     view = request.GET.get("view", "read")
     view = view if view in VIEWS else "read"
-    files = {file.path: file for file in page.files}
+    # Hidden files (a .env, say) are nobody's reading: they are neither listed nor opened.
+    shown_files = [file for file in page.files if not any(p.startswith(".") for p in file.path.split("/"))]
+    files = {file.path: file for file in shown_files}
     main = files.get(bundle.SKILL_NAME)
     text = (main.text if main else None) or ""
     context = {
         "page": page,
+        "skill_files": shown_files,
         "skill": page.row.skill,
         "tab": view,
         "agent_id": agent_id,
