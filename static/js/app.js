@@ -33,7 +33,9 @@
     for (const el of all("[data-key]").filter(seen)) {
       const key = document.createElement("dt");
       key.append(Object.assign(document.createElement("kbd"), { textContent: el.dataset.key }));
-      const says = el.getAttribute("aria-label") || el.dataset.says || el.textContent.replace(el.querySelector("kbd")?.textContent ?? "", "");
+      const bare = el.cloneNode(true);
+      bare.querySelectorAll("kbd").forEach((kbd) => kbd.remove());
+      const says = el.getAttribute("aria-label") || el.dataset.says || bare.textContent;
       list.append(key, Object.assign(document.createElement("dd"), { textContent: says.trim().replace(/\s+/g, " ") }));
     }
     dialog.showModal();
