@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from django.conf import settings
 from django.core.cache import caches
 from django.db import DatabaseError
 from django.utils import timezone
@@ -16,6 +17,7 @@ from django_q.models import Failure, OrmQ
 
 BEAT_KEY = "cluster:heartbeat"
 BEAT_EVERY = 10.0  # seconds between two heartbeats
+TURNS = "turns"  # the queue of agents' turns (settings.Q_CLUSTER)
 DOWN_AFTER = timedelta(seconds=35)  # three missed beats and a little; below the promised minute
 STUCK_AFTER = timedelta(minutes=5)  # a task that waits longer although the cluster lives
 _KEPT = 400 * 86400
@@ -31,6 +33,7 @@ class ClusterState:
     """
 
     status: Literal["up", "stuck", "down", "never"]
+    name: str = Conf.PREFIX
     last_seen: datetime | None = None
     cluster_id: str = ""
     host: str = ""
@@ -50,6 +53,13 @@ class ClusterState:
 
     @property
     def word(self) -> str:
+        if self.name == TURNS:
+            return {
+                "up": _("Agents' turns run"),
+                "stuck": _("Agents' turns wait"),
+                "down": _("Agents' turns stand still"),
+                "never": _("Agents' turns never ran"),
+            }[self.status]
         return {
             "up": _("Background works"),
             "stuck": _("Background is stuck"),
@@ -65,26 +75,33 @@ class ClusterState:
     @property
     def sentence(self) -> str:
         """What it means and the one thing to do."""
-        return {
-            "up": _("The background cluster answers."),
-            "stuck": _(
-                "The cluster answers, but work waits for minutes. Look at the queue on the health page."
-            ),
-            "down": _(
-                "Schedules, runs and watchdogs stand still. Start it with “script/server”, "
-                "or alone with “manage.py cluster”."
-            ),
-            "never": _(
-                "Schedules, runs and watchdogs need it. Start it with “script/server”, "
-                "or alone with “manage.py cluster”."
-            ),
-        }[self.status]
+        if self.status == "up":
+            return _("The cluster answers.")
+        if self.status == "stuck":
+            return _("The cluster answers, but work waits for minutes. Look at the queue on the health page.")
+        if self.name == TURNS:
+            return _(
+                "Plans come due, but no agent is started. Start its cluster with “script/server”, "
+                "or alone with “Q_CLUSTER_NAME=turns manage.py cluster”."
+            )
+        return _(
+            "Schedules, runs and watchdogs stand still. Start it with “script/server”, "
+            "or alone with “manage.py cluster”."
+        )
 
 
-def beat(*, cluster_id: str, host: str, pid: int, workers: int, now: datetime | None = None) -> None:
-    """Writes the heartbeat of this process's cluster. Called only while the sentinel is alive."""
+def beat(
+    *,
+    cluster_id: str,
+    host: str,
+    pid: int,
+    workers: int,
+    now: datetime | None = None,
+    name: str = Conf.CLUSTER_NAME,
+) -> None:
+    """Writes the heartbeat of the cluster of queue `name`. Called only while the sentinel is alive."""
     caches["default"].set(
-        beat_key(Conf.CLUSTER_NAME),
+        beat_key(name),
         {
             "at": now or timezone.now(),
             "cluster_id": cluster_id,
@@ -102,8 +119,19 @@ def beat_key(name: str) -> str:
 
 
 def cluster_state() -> ClusterState:
-    """The state now; looked up at most every three seconds in one process."""
-    return caches["local"].get_or_set("cluster:state", read_cluster_state, _LOOKED_AT_MOST_EVERY)
+    """The worst cluster's state now; looked up at most every three seconds in one process."""
+    return caches["local"].get_or_set("cluster:state", worst_cluster, _LOOKED_AT_MOST_EVERY)
+
+
+def cluster_names() -> list[str]:
+    """Every queue that needs a cluster, the main one first."""
+    return [Conf.PREFIX, *settings.Q_CLUSTER.get("ALT_CLUSTERS", {})]
+
+
+def worst_cluster(now: datetime | None = None) -> ClusterState:
+    """The cluster that people must hear of first: down before stuck before up, the main one before others."""
+    states = [read_cluster_state(now, name=name) for name in cluster_names()]
+    return min(states, key=lambda state: ("down", "never", "stuck", "up").index(state.status))
 
 
 def read_cluster_state(now: datetime | None = None, *, name: str = Conf.PREFIX) -> ClusterState:
@@ -115,6 +143,7 @@ def read_cluster_state(now: datetime | None = None, *, name: str = Conf.PREFIX) 
         last = {}  # the cache table comes with `manage.py createcachetable`
     queued, oldest = _queue(now, name)
     facts = {
+        "name": name,
         "last_seen": last.get("at"),
         "cluster_id": last.get("cluster_id", ""),
         "host": last.get("host", ""),

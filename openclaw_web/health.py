@@ -17,7 +17,7 @@ from django_q.conf import Conf
 from django_q.models import Failure, Schedule, Task
 
 from agents.roster import load_roster
-from gateway.clusters import ClusterState, read_cluster_state
+from gateway.clusters import TURNS, ClusterState, read_cluster_state
 from openclaw_web.paths import data_dir, state_dir
 from openclaw_web.templatetags.ui import byte_size, duration
 
@@ -58,9 +58,12 @@ def run_checks(now: datetime | None = None) -> list[Check]:
     """Every check, in the order of the page. None of them waits for another machine."""
     now = now or timezone.now()
     state = read_cluster_state(now)
+    turns = read_cluster_state(now, name=TURNS)
     return [
-        _cluster(state),
-        _queue(state),
+        _cluster(_("Background cluster"), state),
+        _queue(_("Queue"), state),
+        _cluster(_("Cluster of agents' turns"), turns),
+        _queue(_("Queue of agents' turns"), turns),
         _failures(state),
         _schedules(now, state),
         _state_dir(),
@@ -98,7 +101,7 @@ def _last_line(result: Any) -> str:
     return lines[-1][:300] if lines else ""
 
 
-def _cluster(state: ClusterState) -> Check:
+def _cluster(name: str, state: ClusterState) -> Check:
     facts = [(_("last heartbeat"), state.last_seen)] if state.last_seen else []
     if state.alive:
         facts += [
@@ -106,18 +109,17 @@ def _cluster(state: ClusterState) -> Check:
             (_("worker processes"), state.workers),
             (_("cluster"), state.cluster_id),
         ]
-        return Check(_("Background cluster"), "ok", _("works"), _("Its heartbeat is fresh."), facts=facts)
+        return Check(name, "ok", _("works"), _("Its heartbeat is fresh."), facts=facts)
     word = _("down") if state.status == "down" else _("never ran")
     says = (
         _("No heartbeat for more than half a minute.")
         if state.last_seen
         else _("No heartbeat was ever seen.")
     )
-    return Check(_("Background cluster"), "bad", word, says, state.sentence, facts)
+    return Check(name, "bad", word, says, state.sentence, facts)
 
 
-def _queue(state: ClusterState) -> Check:
-    name = _("Queue")
+def _queue(name: str, state: ClusterState) -> Check:
     if state.queued is None:
         return Check(
             name,

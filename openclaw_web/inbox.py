@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy
 from agents.queries import agent_choices
 from gateway.waiting import Waiting
 from longrun import queries as longrun
+from plans import queries as plans
+from workshop import queries as workshop
 
 __all__ = ["Inbox", "Section", "Source", "agent_choices", "load_inbox", "waiting_counts"]
 LINES = 12  # of each source on the home page; the rest is one click away
@@ -36,7 +38,11 @@ class Source:
     queries: Queries
 
 
-SOURCES: tuple[Source, ...] = (Source("tasks/", gettext_lazy("Long tasks that need you"), longrun),)
+SOURCES: tuple[Source, ...] = (
+    Source("tasks/", gettext_lazy("Long tasks that need you"), longrun),
+    Source("plans/", gettext_lazy("Plans and runs"), plans),
+    Source("workshop/", gettext_lazy("Skill proposals"), workshop),
+)
 
 
 @dataclass(frozen=True)

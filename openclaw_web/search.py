@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from agents.roster import load_roster
 from archives import queries as archives
 from longrun.models import LongTask
+from plans import queries as plans
+from workshop.queries import desk as proposals
 
 FOUND = 8  # of each kind
 
@@ -36,6 +38,28 @@ class Group:
 
 
 Finder = Callable[[str, str | None], list[Hit]]
+
+
+def _plans(query: str, agent_id: str | None) -> list[Hit]:
+    rows = plans.list_plans(agent_id=agent_id, text=query)[:FOUND]
+    return [
+        Hit(str(row), row.get_absolute_url(), row.get_state_display(), row.state_at, row.agent_id)
+        for row in rows
+    ]
+
+
+def _proposals(query: str, agent_id: str | None) -> list[Hit]:
+    rows = proposals.find(agent_id, text=query)[:FOUND]
+    return [
+        Hit(
+            row.title,
+            reverse("workshop:proposal", args=[row.pk]),
+            f"{row.get_status_display()} · {row.description}",
+            row.created_at,
+            row.agent_id,
+        )
+        for row in rows
+    ]
 
 
 def _archived(query: str, agent_id: str | None) -> list[Hit]:
@@ -80,6 +104,8 @@ def _agents(query: str, agent_id: str | None) -> list[Hit]:
 
 # (heading, icon, finder), in the order of the rail; an app joins with a line here.
 FINDERS: tuple[tuple[str | Promise, str, Finder], ...] = (
+    (_("Plans"), "clipboard-check", _plans),
+    (_("Skill proposals"), "hammer", _proposals),
     (_("Archived files"), "archive", _archived),
     (_("Tasks"), "timer", _tasks),
     (_("Agents"), "bot", _agents),

@@ -149,7 +149,7 @@ Q_CLUSTER = {
         "turns": {
             "workers": env.int("RUN_WORKERS", 4),
             "timeout": 86400 + 600,
-            "retry": 86400 + 1200,
+            "retry": 3 * 86400,  # as above: it may wait for two turns of a day each
             "queue_limit": 4,
             "recycle": 50,
         }

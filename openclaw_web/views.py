@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from agents.roster import load_roster
 from gateway.access import role_required
-from gateway.clusters import read_cluster_state
+from gateway.clusters import worst_cluster
 from openclaw_web.activity import TABS, load_activity, read_filters
 from openclaw_web.health import recent_failures, run_checks, schedule_lines
 from openclaw_web.htmx import render_page, wants_region
@@ -30,8 +30,8 @@ def home(request: HttpRequest) -> HttpResponse:
     An open page asks for region `pulse` with `seen`, the digest it shows: 204 while that is still right.
     """
     inbox = load_inbox(request.agent_id or None)  # type: ignore[attr-defined]
-    state = read_cluster_state()
-    digest = f"{inbox.digest}-{state.status}"
+    state = worst_cluster()
+    digest = f"{inbox.digest}-{state.name}-{state.status}"
     context = {"inbox": inbox, "cluster": state, "digest": digest}
     if wants_region(request, "pulse"):
         seen = request.GET.get("seen", "")

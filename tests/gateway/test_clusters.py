@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 from django_q.models import Failure, OrmQ
 
-from gateway.clusters import beat, cluster_state, read_cluster_state
+from gateway.clusters import beat, cluster_state, read_cluster_state, worst_cluster
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -70,3 +70,14 @@ def test_a_missing_cache_table_counts_as_never_seen(settings):
         },
     }
     assert read_cluster_state(NOON).status == "never"
+
+
+def test_the_worst_cluster_is_told_first_and_the_main_one_before_others():
+    assert worst_cluster(NOON).name == "openclaw"
+    beating(NOON)
+    assert (worst_cluster(NOON).name, worst_cluster(NOON).status) == ("turns", "never")
+    beat(cluster_id="t", host="box", pid=8, workers=4, now=NOON, name="turns")
+    assert worst_cluster(NOON).status == "up"
+    late = NOON + timedelta(minutes=1)
+    beating(late)
+    assert (worst_cluster(late).name, worst_cluster(late).status) == ("turns", "down")

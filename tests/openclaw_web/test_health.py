@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 from django_q.models import Failure, Schedule, Task
 
-from gateway.clusters import beat
+from gateway.clusters import beat, cluster_names
 from gateway.schedules import ensure_schedule
 from openclaw_web import health
 from openclaw_web.health import recent_failures, run_checks, schedule_lines
@@ -18,7 +18,8 @@ def check(name, **kwargs):
 
 
 def alive():
-    beat(cluster_id="c", host="box", pid=1, workers=2)
+    for name in cluster_names():
+        beat(cluster_id="c", host="box", pid=1, workers=2, name=name)
 
 
 def test_with_everything_in_place_the_page_says_so(viewer, state_dir, settings):

@@ -2,8 +2,9 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from model_bakery import baker
 
-from gateway.clusters import beat
+from gateway.clusters import beat, cluster_names
 from gateway.waiting import Waiting
 from longrun.models import LongTask
 from openclaw_web import inbox
@@ -43,7 +44,8 @@ def line(title, *, minutes=5, urgent=False, agent="main"):
 
 
 def alive():
-    beat(cluster_id="c", host="box", pid=1, workers=2)
+    for name in cluster_names():
+        beat(cluster_id="c", host="box", pid=1, workers=2, name=name)
 
 
 def test_urgent_lines_of_every_app_stand_first_the_longest_waiting_on_top(monkeypatch):
@@ -96,6 +98,13 @@ def test_the_home_page_says_that_the_cluster_is_down_since_when_and_what_to_do(v
     assert "script/server" in html
 
 
+def test_it_also_says_that_only_the_cluster_of_turns_is_down(viewer):
+    beat(cluster_id="c", host="box", pid=1, workers=2)
+    html = viewer.get("/").content.decode()
+    assert "Agents&#x27; turns never ran" in html
+    assert "Q_CLUSTER_NAME=turns" in html
+
+
 def test_an_open_home_page_hears_of_the_cluster_and_of_new_lines_and_else_nothing(viewer):
     alive()
     seen = viewer.get("/").context["digest"]
@@ -136,3 +145,19 @@ def test_the_home_page_asks_the_same_for_one_task_and_for_forty(viewer, django_a
     viewer.get("/")
     with django_assert_max_num_queries(25):
         viewer.get("/")
+
+
+def test_a_plan_to_confirm_and_a_pending_proposal_stand_there_and_are_found(viewer, shell):
+    plan = baker.make(
+        "plans.Plan", agent_id="ops", name="每日竞品快报", task_id="t1", archive_id="ab12", state="awaiting"
+    )
+    proposal = baker.make(
+        "workshop.Proposal", id="p-1", agent_id="ops", title="trip-planning", status="pending", kind="create"
+    )
+    html = viewer.get("/").content.decode()
+    assert "2 things wait for you" in html
+    assert f'href="{plan.get_absolute_url()}"' in html
+    assert f'href="/workshop/{proposal.pk}/"' in html or "trip-planning" in html
+    found = viewer.get("/search/?q=竞品").content.decode()
+    assert f'href="{plan.get_absolute_url()}"' in found
+    assert "trip-planning" in viewer.get("/search/?q=trip").content.decode()
