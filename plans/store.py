@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 
 from archives.errors import ArchivesError, NotThere
 from archives.opening import open_file
+from archives.places import history_of
 from archives.plan_file import write_plan
 from archives.protocol import PLAN, ArchivePath, check_id
-from openclaw_web.paths import data_dir
+
 from plans.errors import PlansError
 from plans.planfile import LARGEST_FILE
 
@@ -51,8 +52,3 @@ def write_plan_bytes(root: Path, agent_id: str, archive_id: str, raw: bytes, *, 
             _("PLAN.md was not written: %(why)s") % {"why": error.message}, code="PLAN_NOT_WRITTEN"
         ) from error
     return stored.sha256
-
-
-def history_of(agent_id: str) -> Path:
-    """Where earlier texts of that agent's plans are kept, out of the agent's own reach."""
-    return data_dir() / "plan-history" / agent_id

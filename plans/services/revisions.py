@@ -80,10 +80,14 @@ def problems_of(plan: Plan, file: PlanFile, *, now: datetime | None = None) -> l
     )
 
 
-def add_revision(plan: Plan, file: PlanFile, *, origin: str, caller: Caller) -> Revision:
-    """Keep the present text as the plan's next revision and make it current. Call inside a transaction that holds
-    the plan's row; the plan's new state is the caller's to set before, because an active plan may not have an
-    unconfirmed current text."""
+def add_revision(
+    plan: Plan, file: PlanFile, *, origin: str, caller: Caller, at: datetime | None = None
+) -> Revision:
+    """Keep the present text as the plan's next revision (of the moment `at`) and make it current.
+
+    Call inside a transaction that holds the plan's row. The plan's new state is the caller's to set before, because an
+    active plan may not have an unconfirmed current text.
+    """
     found = file.find(plan.task_id)
     entry = found[0] if found else None
     seal = seal_entry(file, entry) if entry else None
@@ -102,6 +106,7 @@ def add_revision(plan: Plan, file: PlanFile, *, origin: str, caller: Caller) -> 
         origin=origin,
         made_by=caller.label[:200],
         request_id=caller.request_id,
+        created_at=at or timezone.now(),
     )
     plan.current = revision
     plan.name = (entry.name if entry else plan.name)[:200].replace("\x00", "")
