@@ -36,7 +36,7 @@ from django_q.status import Stat
 
 from gateway.clusters import BEAT_EVERY, beat
 from gateway.events import publish
-from gateway.schedules import pause_broken_schedules
+from gateway.schedules import pause_broken_schedules, pull_in_schedules
 
 logger = logging.getLogger(__name__)
 
@@ -162,6 +162,7 @@ class Keeper:
                     heard = now
                     self._safely(lambda told=told: self._beat(cluster, told))
                     self._safely(pause_broken_schedules)
+                    self._safely(pull_in_schedules)
                 elif now - heard > GUARD_SILENT:
                     return "the guard loop does not answer"
                 # The first beat comes as soon as the guard loop speaks.

@@ -14,7 +14,6 @@ from archives.opening import open_file
 from archives.places import history_of
 from archives.plan_file import write_plan
 from archives.protocol import PLAN, ArchivePath, check_id
-
 from plans.errors import PlansError
 from plans.planfile import LARGEST_FILE
 

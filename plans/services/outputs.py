@@ -37,11 +37,12 @@ def find_outputs(run: Run, *, reply_text: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for archive_id in ids:
         if archive_id:
-            found += _written_since(root, archive_id, since)
+            found += written_in(root, archive_id, since=since)
     return sorted(found, key=lambda item: item["path"])[:MOST_OUTPUTS]
 
 
-def _written_since(root: Path, archive_id: str, since: datetime) -> list[dict[str, Any]]:
+def written_in(root: Path, archive_id: str, *, since: datetime) -> list[dict[str, Any]]:
+    """The ordinary files of one archive that were written since then, as `find_outputs` tells them."""
     found = []
     try:
         with open_folder(root, (ROOT, archive_id)) as archive:

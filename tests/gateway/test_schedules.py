@@ -5,7 +5,14 @@ from django.utils import timezone
 from django_q.models import Schedule
 
 from gateway.models import LedgerEvent
-from gateway.schedules import ensure_schedule, ensure_schedules, pause_broken_schedules, repeat, repeats
+from gateway.schedules import (
+    ensure_schedule,
+    ensure_schedules,
+    pause_broken_schedules,
+    pull_in_schedules,
+    repeat,
+    repeats,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -70,3 +77,13 @@ def test_a_row_that_would_stop_every_other_is_paused_and_named(fields, problem):
     assert event.subject == "bad"
     assert problem in event.data["problem"]
     assert pause_broken_schedules() == []
+
+
+def test_a_clock_that_was_set_back_does_not_stop_a_schedule_until_it_catches_up():
+    row = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=1)
+    now = timezone.now()
+    Schedule.objects.filter(pk=row.pk).update(next_run=now + timedelta(hours=3))
+    assert pull_in_schedules(now) == 1
+    assert Schedule.objects.get(pk=row.pk).next_run == now
+    assert LedgerEvent.objects.filter(kind="schedule.pulled_in", subject="gateway.test").count() == 1
+    assert pull_in_schedules(now) == 0
