@@ -129,6 +129,7 @@ def _write(world: World, agent_id: str, draft: Draft, at: datetime) -> Plan:
     workspace = Workspace.objects.get(agent_id=agent_id)
     raw = put_entry(b"", draft.task_id, render_entry(draft))
     folder = workspace.path / "archives" / draft.archive_id
+    world.folder(str(folder.relative_to(world.root)))
     world.expect(folder / "PLAN.md", raw)
     write_plan_bytes(workspace.path, agent_id, draft.archive_id, raw, seen="")
     world.adopt(folder)
@@ -166,9 +167,11 @@ def _confirm(plan: Plan, caller: Caller, at: datetime) -> Plan:
 def _daily_report(world: World, caller: Caller) -> None:
     """The archives' own plan, confirmed nine days ago, with runs that made what lies in its archive."""
     agent_id, archive_id, task_id = DAILY
+    root = Workspace.objects.get(agent_id=agent_id).path
+    if read_plan_bytes(root, archive_id) is None:
+        return  # the archives' part of the demo was left out
     at = world.now - timedelta(days=9)
     plan = _confirm(_keep(world, agent_id, archive_id, task_id, at), caller, at + timedelta(hours=1))
-    root = Workspace.objects.get(agent_id=agent_id).path
     outputs = written_in(root, archive_id, since=datetime.min.replace(tzinfo=at.tzinfo))
     buckets = sorted({str(item["path"]).split("/")[2] for item in outputs}, reverse=True)
     for back in range(8):

@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import override
 
@@ -137,10 +137,20 @@ def _claim(
         ):
             ended.append(schedule.plan)
     Run.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
-    Schedule.objects.bulk_update(due, ["next_due_at", "last_due_at"], batch_size=BATCH)
+    _move_on(due)
     if ended:
         Plan.objects.filter(pk__in=[plan.pk for plan in ended]).update(state=State.ENDED, state_at=now)
     _count(rows, result, caller)
+
+
+def _move_on(due: list[Schedule]) -> None:
+    """Write where each schedule stands now. Plain statements: `bulk_update` takes longer than all the rest."""
+    stored = connection.ops.adapt_datetimefield_value
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE plans_schedule SET next_due_at = %s, last_due_at = %s WHERE id = %s",
+            [(stored(schedule.next_due_at), stored(schedule.last_due_at), schedule.pk) for schedule in due],
+        )
 
 
 def _rows_of(schedule: Schedule, now: datetime, off_since: datetime | None, busy: bool) -> list[Run]:
