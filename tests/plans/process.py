@@ -52,7 +52,7 @@ def do_setup(options: dict) -> list[str]:
     """A database with people and `count` plans of agent `main`, confirmed, all with the schedule given."""
     from django.core.management import call_command
 
-    from archives.models import Workspace
+    from agents.roster import sync_workspaces
     from gateway.models import User
 
     call_command("migrate", verbosity=0)
@@ -60,7 +60,13 @@ def do_setup(options: dict) -> list[str]:
     user, _created = User.objects.get_or_create(username="reviewer")
     root = Path(os.environ["OPENCLAW_WEB_DATA_DIR"]).parent / "workspace"
     root.mkdir(exist_ok=True)
-    Workspace.objects.get_or_create(agent_id="main", defaults={"root": str(root)})
+    # The roster is real too: a live cluster follows it, and forgets a workspace that it does not name.
+    state = Path(os.environ["OPENCLAW_STATE_DIR"])
+    state.mkdir(exist_ok=True)
+    (state / "openclaw.json").write_text(
+        json.dumps({"agents": {"list": [{"id": "main", "workspace": str(root)}]}})
+    )
+    sync_workspaces()
     return [make_plan(user, number, options) for number in range(options.get("count", 1))]
 
 
