@@ -47,19 +47,21 @@ class Counts:
 
     by_shelf: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
+    plans: int = 0
 
     @property
     def total(self) -> int:
-        return self.waiting + sum(self.by_shelf.values())
+        """Plans, and wishes on their way to one."""
+        return self.plans + self.by_shelf.get("drafts", 0)
 
 
 def count_plans(agent_id: str) -> Counts:
-    """Two queries: plans by state, intakes that are open."""
+    """Three queries: plans by state, those that wait, intakes that are open."""
     rows = Plan.objects.for_agent(agent_id).order_by().values_list("state").annotate(Count("id"))
     states = dict(rows)
     by_shelf = {name: sum(states.get(state, 0) for state in shelf) for name, shelf in SHELVES.items()}
     by_shelf["drafts"] += open_intakes(agent_id).count()
-    return Counts(by_shelf, sum(states.get(state, 0) for state in (Plan.State.AWAITING, Plan.State.HELD)))
+    return Counts(by_shelf, Plan.objects.for_agent(agent_id).waiting().count(), sum(states.values()))
 
 
 def waiting_plans(agent_id: str, limit: int = WAITING_LIMIT) -> list[Plan]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -197,7 +198,9 @@ def _plan_line(plan: Plan) -> Waiting:
         kind="plan",
         title=str(plan),
         why=why,
-        url=plan.get_absolute_url(),
+        url=plan.get_absolute_url()
+        if plan.state == State.PAUSED
+        else reverse("plans:review", args=[plan.uid]),
         at=plan.state_at,
         word=plan.get_state_display(),
         tone=tone,  # type: ignore[arg-type]

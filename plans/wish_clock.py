@@ -35,7 +35,7 @@ PARTS = {
 NIGHTS = {"晚上", "今晚", "夜里", "半夜", "night", "tonight", "midnight"}
 EXACT_PARTS = {"noon", "midday", "midnight", "中午"}
 CLOCK_ZH = re.compile(
-    rf"(?P<hour>{NUMBER_ZH})\s*[点时]\s*(?:钟|整)?(?:(?P<half>半)|(?P<quarter>[一三]刻)|(?P<minute>{NUMBER_ZH})\s*分?)?"
+    rf"(?P<hour>{NUMBER_ZH})\s*[点时]\s*(?:钟|整(?![理合改顿]))?(?:(?P<half>半)|(?P<quarter>[一三]刻)|(?P<minute>{NUMBER_ZH})\s*分?)?"
 )
 CLOCK = re.compile(
     r"(?:\bat\s+)?(?<![\d:：.-])(?P<hour>\d{1,2})[:：](?P<minute>\d{2})(?![\d:：])\s*(?P<half>[ap]\.?m\b\.?)?",

@@ -92,6 +92,8 @@ def waiting_sentence(plan: Plan) -> str:
     """Why a plan stands in the queue, in one line. Its current revision is loaded."""
     if plan.state == State.HELD:
         return _("PLAN.md is not what was confirmed: nothing runs until you look.")
+    if plan.state == State.PAUSED:
+        return tell(plan.state_reason)
     if plan.current is None:
         return _("Waits for your yes or your changes.")
     return _("Revision %(number)d waits for your yes or your changes.") % {"number": plan.current.number}

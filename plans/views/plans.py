@@ -22,7 +22,7 @@ from openclaw_web.htmx import render_page
 from plans.listing import list_runs
 from plans.models import Confirmation, Plan, Run, Schedule
 from plans.queries import revisions_of
-from plans.services.lifecycle import change_settings, pause_plan, resume_plan, retire_plan, run_now
+from plans.services.lifecycle import change_settings, pause_plan, resume_plan, retire_plan, run_now, stop_run
 from plans.services.queue import enqueue_runs
 from plans.views.shared import (
     base_of,
@@ -126,6 +126,11 @@ def actions_of(plan: Plan, confirmation: Confirmation | None, *, going: bool) ->
     if confirmed and not going and plan.state in (State.ACTIVE, State.PAUSED, State.ENDED):
         says = _("Runs the confirmed text once, now. The schedule stays as it is.")
         found.append(Act("run", _("Run now"), "play", says))
+    if going:
+        says = _(
+            "Asks the run that is going on to stop; it ends within seconds. What the agent did until then stays done."
+        )
+        found.append(Act("stop", _("Stop the run"), "square", says))
     if plan.state == State.ACTIVE:
         says = _("No due time counts until somebody resumes it. A run that is going on goes on.")
         found.append(Act("pause", _("Pause"), "pause", says, reason=True))
@@ -145,7 +150,7 @@ def actions_of(plan: Plan, confirmation: Confirmation | None, *, going: bool) ->
 @role_required("viewer")
 @require_POST
 def act(request: HttpRequest, uid: UUID, action: str) -> HttpResponse:
-    """Pause, resume, run now or retire; a refusal stands on the plan's page."""
+    """Pause, resume, run now, stop or retire; a refusal stands on the plan's page."""
     plan, caller = find_plan(uid), caller_of(request)
     reason = request.POST.get("reason", "").strip()[:400]
     try:
@@ -156,6 +161,12 @@ def act(request: HttpRequest, uid: UUID, action: str) -> HttpResponse:
         if action == "pause":
             pause_plan(plan, caller=caller, reason=reason)
             messages.success(request, _("Paused. Nothing is due until somebody resumes it."))
+        elif action == "stop":
+            going = plan.runs.open().select_related("plan").first()
+            if going is not None:
+                stop_run(going, caller=caller)
+                return redirect(going)
+            messages.info(request, _("No run of this plan is going on."))
         elif action == "resume":
             resume_plan(plan, caller=caller)
             messages.success(request, _("Resumed. The next due time stands beside."))

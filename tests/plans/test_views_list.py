@@ -91,6 +91,14 @@ def test_what_waits_comes_first_and_leads_to_the_review(written, viewer):
     assert reverse("plans:review", args=[written.uid]) in page.content.decode()
 
 
+def test_a_plan_that_paused_itself_waits_and_says_why(confirmed, viewer, later):
+    Plan.objects.filter(pk=confirmed.pk).update(failures=4)
+    lifecycle.count_outcome(confirmed, "error", caller=later())
+    said = text_of(viewer.get(LIST))
+    assert "Waits for you 1" in said
+    assert "Paused itself after 5 failed runs in a row." in said
+
+
 def test_an_active_plan_shows_its_rhythm_and_next_run_on_both_clocks(confirmed, viewer, time_machine):
     time_machine.move_to("2026-07-01T12:00:00Z", tick=False)
     Schedule.objects.update(next_due_at=datetime(2026, 7, 2, 8, tzinfo=UTC))

@@ -109,6 +109,16 @@ def test_run_now_queues_one_run_and_opens_it(confirmed, reviewer):
     assert Run.objects.count() == 1
 
 
+def test_a_run_that_is_going_on_is_stopped_from_the_plan(confirmed, reviewer):
+    act(reviewer, confirmed, "run")
+    assert "Stop the run" in page_of(reviewer, confirmed)
+    answer = act(reviewer, confirmed, "stop")
+    run = Run.objects.get()
+    assert answer.url == run.get_absolute_url()
+    assert run.outcome == "stopped"
+    assert "Stopped by reviewer before it started." in text_of(reviewer.get(answer.url))
+
+
 def test_retiring_is_final_and_leaves_no_action(confirmed, reviewer):
     act(reviewer, confirmed, "retire")
     page = reviewer.get(confirmed.get_absolute_url())

@@ -176,3 +176,11 @@ class TestIntake:
             "it follows “Say less.”"
             in draft_intake(wish, zone=ZONE, soul_line="Say less.").baseline.objective
         )
+
+
+def test_a_verb_that_begins_like_the_word_for_sharp_stays_in_the_matter():
+    wish = understand_wish("每周一上午10点整理上周的合同到期表", now=NOW, zone="Asia/Shanghai")
+    assert wish.matter == "整理上周的合同到期表"
+    assert wish.timing.expr == "0 10 * * MON"
+    sharp = understand_wish("每天10点整写日报", now=NOW, zone="Asia/Shanghai")
+    assert sharp.matter == "写日报"
