@@ -71,8 +71,15 @@ class World:
         self._note_file(str(path.relative_to(self.root)), data)
 
     def adopt(self, path: Path) -> None:
-        """Notes what a service made during the build: a file, a link, or a folder with all that is in it."""
+        """Notes what a service made during the build: a file, a link, or a folder with all that is in it.
+
+        Folders above it that are not known yet were made by the service too: the state dir was empty before.
+        """
         relative = str(path.relative_to(self.root))
+        for above in reversed(Path(relative).parents[:-1]):
+            if str(above) not in self.folders:
+                self._append({"folder": str(above)})
+                self.folders.append(str(above))
         if path.is_symlink():
             self._append({"link": relative, "to": str(path.readlink())})
             self.links[relative] = str(path.readlink())

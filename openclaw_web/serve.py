@@ -20,6 +20,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connections
 
 from gateway.demo import is_demo
+from gateway.errors import AppError
 from openclaw_web.paths import state_dir
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -160,14 +161,23 @@ def _prepare(*, demo: bool) -> str:
         call_command("collectstatic", stdout=out, verbosity=0, interactive=False)
         if demo and not is_demo(state_dir()):
             call_command("demo", stdout=out)
+        _mend()
         out.truncate(0)
         out.seek(0)
         call_command("setup_code", stdout=out)
-    except (CommandError, DatabaseError, ImproperlyConfigured, OSError) as error:
+    except (AppError, CommandError, DatabaseError, ImproperlyConfigured, OSError) as error:
         sys.exit(f"OpenClaw Web cannot start: {error}")
     # What becomes supervisord must not hold a connection that its children would share.
     connections.close_all()
     return out.getvalue().strip()
+
+
+def _mend() -> None:
+    """What `manage.py doctor --fix` does, at every start: old shapes, and what kills left behind."""
+    try:
+        call_command("doctor", fix=True, stdout=io.StringIO())
+    except SystemExit:
+        print("The doctor has findings for a person: manage.py doctor", flush=True)
 
 
 def _become_supervisor(data: Path, options: argparse.Namespace) -> None:

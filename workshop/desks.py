@@ -39,7 +39,7 @@ class Desk:
         return rules_of(self.agent.id)
 
     def skill_path(self, proposal: Proposal) -> str:
-        return f"{self.root}/{proposal.target_dir}/SKILL.md"
+        return f"{proposal.legacy_dir or f'{self.root}/{proposal.target_dir}'}/SKILL.md"
 
 
 def open_desk(agent_id: str | None, caller: Caller) -> Desk:

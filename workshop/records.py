@@ -42,7 +42,7 @@ def shown(proposal: Proposal, root: Path, *, real_draft: bool = False) -> dict[s
     `draftFile` is always "PROPOSAL.md", except where `real_draft` asks for the stored one (the command line).
     """
     record = proposal.record
-    skill_dir = f"{root}/{proposal.target_dir}"
+    skill_dir = proposal.legacy_dir or f"{root}/{proposal.target_dir}"
     old = record["target"]
     record["target"] = {
         "skillName": old["skillName"],

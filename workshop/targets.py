@@ -13,12 +13,13 @@ from pathlib import Path
 from workshop import safefiles
 from workshop.bundle import SKILL_NAME
 from workshop.errors import FileProblem
-from workshop.hashes import sha256
+from workshop.hashes import js_string, locale_sorted, sha256
 from workshop.names import utf8
 from workshop.supportpaths import MAX_FILE_BYTES
 
 MAX_LIVE_BYTES = 8 * MAX_FILE_BYTES
 MAX_TREE_FILES = 2000
+_TOOL_FOLDERS = frozenset({".clawhub", ".clawdhub", ".openclaw"})
 
 
 def _bytes(root: Path, rel: str) -> bytes:
@@ -60,29 +61,41 @@ def skill_file(target_dir: str) -> str:
     return f"{target_dir}/{SKILL_NAME}"
 
 
-def tree_hashes(root: Path, target_dir: str) -> dict[str, str]:
-    """`{path: SHA-256}` of every regular file of a live skill, relative to its folder. Links and folders
-    with a leading dot are left out; at most `MAX_TREE_FILES`."""
-    found: dict[str, str] = {}
-    base = Path(os.path.realpath(root)) / target_dir
-    for folder, folders, names in os.walk(base, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+def tree_files(folder: Path, *, whole: bool = False) -> dict[str, tuple[str, int]]:
+    """`{path: (SHA-256, bytes)}` of every regular file of a skill's folder. Links are left out, and so are the
+    tools' own folders at its root unless `whole` asks for them. At most `MAX_TREE_FILES`."""
+    found: dict[str, tuple[str, int]] = {}
+    for place, folders, names in os.walk(folder, followlinks=False):
+        at_root = Path(place) == folder
+        folders[:] = sorted(name for name in folders if whole or not at_root or name not in _TOOL_FOLDERS)
         for name in sorted(names):
-            path = Path(folder) / name
+            path = Path(place) / name
             if path.is_symlink() or not path.is_file() or len(found) >= MAX_TREE_FILES:
                 continue
-            rel = path.relative_to(base).as_posix()
+            rel = path.relative_to(folder).as_posix()
             try:
-                found[rel] = sha256(safefiles.read_file(base, rel, limit=MAX_LIVE_BYTES, links=None).data)
+                data = safefiles.read_file(folder, rel, limit=MAX_LIVE_BYTES, links=None).data
             except FileProblem as problem:
-                found[rel] = problem.code
+                found[rel] = (problem.code, 0)
+                continue
+            found[rel] = (sha256(data), len(data))
     return found
 
 
-def tree_digest(hashes: dict[str, str]) -> str:
-    """One hash over a tree (`targetTreeSha256` of an evaluation)."""
-    lines = [f"{path}\0{digest}\n" for path, digest in sorted(hashes.items())]
-    return sha256(utf8("".join(lines)))
+def tree_hashes(root: Path, target_dir: str) -> dict[str, str]:
+    """`{path: SHA-256}` of a live skill, relative to its folder."""
+    return {
+        path: digest
+        for path, (digest, _size) in tree_files(Path(os.path.realpath(root)) / target_dir).items()
+    }
+
+
+def tree_digest(files: dict[str, tuple[str, int]]) -> str:
+    """One hash over a tree: the peer's `targetTreeSha256` (read in its package, checked against it)."""
+    rows = [
+        {"path": path, "sha256": files[path][0], "sizeBytes": files[path][1]} for path in locale_sorted(files)
+    ]
+    return sha256(utf8(js_string(rows)))
 
 
 def changed_paths(before: dict[str, str], now: dict[str, str], ignore: Iterable[str] = ()) -> list[str]:

@@ -96,12 +96,12 @@ def test_the_largest_file_is_read_or_refused_in_about_a_second():
         "[" + "9" * (MAX_FILE_BYTES - 2) + "]",
     ]
     for text in texts:
-        began = time.monotonic()
+        began = time.process_time()
         try:
             parse_json5(text, HERE)
         except ConfigProblem as problem:
             assert problem.code in ("syntax_shallower", "syntax_quote", "syntax_end")
-        assert time.monotonic() - began < 8
+        assert time.process_time() - began < 4
 
 
 def test_includes_are_merged_in_order_and_siblings_win(write, tmp_path):

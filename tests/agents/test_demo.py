@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -8,6 +9,7 @@ from agents.roster import load_roster
 from agents.store import list_files
 from archives.models import Workspace
 from gateway.demo import MARKER, DemoError, begin_world, is_demo, open_world
+from workshop.models import Proposal
 
 pytestmark = pytest.mark.django_db
 
@@ -42,9 +44,17 @@ def test_an_empty_state_dir_becomes_a_world_of_two_agents(state_dir, capsys):
     assert set(Workspace.objects.values_list("agent_id", flat=True)) == {"main", "ops"}
 
 
+def test_the_workshop_has_proposals_in_every_state(state_dir, capsys):
+    build(capsys)
+    states = Counter(Proposal.objects.values_list("status", flat=True))
+    assert states == {"applied": 2, "pending": 3, "quarantined": 1, "rejected": 1}
+    assert (state_dir / "agents/ops/agent/workshop-skills/disk-check/SKILL.md").is_file()
+
+
 def test_removing_leaves_nothing_behind(state_dir, capsys):
     build(capsys)
     call_command("demo", "--remove")
+    assert not Proposal.objects.exists()
     assert list(state_dir.iterdir()) == []
     assert not GoodRoster.objects.exists()
     assert not Workspace.objects.exists()

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# Where the first freshly migrated data folder of this pytest process was kept, to be copied by the next.
+_migrated: list[Path] = []
 WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -66,6 +69,12 @@ def environment(folder: Path, database_url: str = "") -> dict[str, str]:
     env.pop("DATABASE_URL", None)
     if database_url:
         env["DATABASE_URL"] = database_url
+    if not database_url and _migrated:
+        shutil.copytree(_migrated[0], folder / "data")
+        return env
     for command in (["migrate", "-v0"], ["createcachetable"]):
         subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True)
+    if not database_url:
+        _migrated.append(folder / "empty-data")
+        shutil.copytree(folder / "data", _migrated[0])
     return env

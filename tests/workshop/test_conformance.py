@@ -57,7 +57,7 @@ NOT_REPLAYED = {
     "tool-skill-workshop-apply-gateway-view": "as tool-skill-workshop-inspect",
     "tool-skill-workshop-create": "as tool-skill-workshop-inspect",
     "tool-skill-workshop-create-rows": "test_rules.py",
-    "state-sqlite-tables": "test_importer.py builds its database from it",
+    "state-sqlite-tables": "test_doctor.py builds its database from it",
     "maxpending-leftovers": "decided: a refused create leaves nothing (contract §7.12 calls it a surprise)",
     **dict.fromkeys(recorded.names("race-*"), "test_races.py, with real processes"),
     **{name: "test_command.py" for name in recorded.names("cli-*") if not name.startswith("cli-gateway")},

@@ -23,6 +23,7 @@ from gateway.callers import command_caller  # noqa: E402
 from gateway.errors import AppError  # noqa: E402
 from gateway.registry import RpcError  # noqa: E402
 from workshop import tasks  # noqa: E402
+from workshop.doctor import examine  # noqa: E402
 from workshop.services.rollbacks import roll_back_proposal  # noqa: E402
 
 
@@ -36,6 +37,9 @@ def answer(request):
             return {"ok": True, "payload": proposal.status}
         if request.get("service") == "recover":
             return {"ok": True, "payload": tasks.recover()}
+        if request.get("service") == "doctor":
+            report = examine(fix=True)
+            return {"ok": True, "payload": [[finding.code, finding.done] for finding in report.findings]}
         with connection.cursor() as cursor:
             cursor.execute(request["sql"])
             return {"ok": True, "payload": [list(map(str, row)) for row in cursor.fetchall()]}

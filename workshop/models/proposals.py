@@ -63,6 +63,11 @@ class Proposal(models.Model):
         _("folder in workshop-skills"),
         help_text=_("Relative, so that it survives a move of the state folder."),
     )
+    legacy_dir = models.TextField(
+        _("old folder"),
+        blank=True,
+        help_text=_("Where the skill lay before Workshop folders; empty once it is moved."),
+    )
     target_hash = models.CharField(
         _("target"),
         max_length=32,

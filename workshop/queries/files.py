@@ -84,7 +84,7 @@ def generation_bundle(desk: Desk, generation: Generation) -> OldBundle:
     if generation.removed_at:
         return OldBundle(generation, None, _("This generation was removed by the retention setting."))
     proposal = generation.proposal
-    draft = store.draft_file(generation.uuid) if generation.uuid else proposal.draft_file
+    draft = store.draft_file(generation.uuid) if generation.uuid else bundle.DRAFT_NAME
     try:
         found = store.read_bundle(desk.state, proposal.pk, draft, generation.draft_hash, generation.support)
     except FileProblem as problem:

@@ -42,6 +42,16 @@ def require_pending(proposal: Proposal, action: str) -> None:
         raise sentences.not_pending(proposal, action)
 
 
+def require_moved(proposal: Proposal) -> None:
+    """Refuse to touch a skill that still lies in its old place (`needs-doctor`)."""
+    if proposal.legacy_dir:
+        raise sentences.refuse(
+            "needs-doctor",
+            _("This skill still lies at %(path)s, from an older version. Run manage.py doctor --fix first.")
+            % {"path": proposal.legacy_dir},
+        )
+
+
 def require_revision(proposal: Proposal, expected: str | None) -> None:
     """`expected` None leaves it open; the comparison is case-sensitive, as the contract's is."""
     if expected is not None and expected != proposal.revision_hash:

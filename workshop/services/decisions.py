@@ -90,6 +90,7 @@ def apply_proposal(
         return proposal
     bound.require_pending(proposal, _("Applying"))
     bound.require_revision(proposal, expected_revision_hash)
+    bound.require_moved(proposal)
     stored = bound.load_bundle(desk, proposal)
     _require_second_person(desk, proposal, author)
     if not acknowledged:

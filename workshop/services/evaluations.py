@@ -62,7 +62,7 @@ def judge(desk: Desk, proposal: Proposal, stored: Bundle) -> Verdict:
     started, found = now(), evaluators.evaluators()
     if not found:
         return Verdict(proposal.revision_hash, started, started, [])
-    tree = targets.tree_digest(targets.tree_hashes(desk.root, proposal.target_dir))
+    tree = targets.tree_digest(targets.tree_files(desk.root.resolve() / proposal.target_dir))
     outcomes = evaluators.evaluate(_request(desk, proposal, stored, tree), found)
     return Verdict(proposal.revision_hash, started, now(), deep_storable(outcomes), tree)
 
@@ -71,7 +71,7 @@ def has_drifted(desk: Desk, proposal: Proposal, verdict: Verdict) -> bool:
     """Whether the live skill is no longer the one that the evaluators saw."""
     if not verdict.tree:
         return False
-    return verdict.tree != targets.tree_digest(targets.tree_hashes(desk.root, proposal.target_dir))
+    return verdict.tree != targets.tree_digest(targets.tree_files(desk.root.resolve() / proposal.target_dir))
 
 
 def keep(

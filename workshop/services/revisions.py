@@ -57,6 +57,7 @@ def revise_proposal(
         bound.require_revision(proposal, expected_revision_hash)
         recovery.settle_quietly(desk, proposal)
         bound.require_pending(proposal, _("Revising"))
+        bound.require_moved(proposal)
         _require_target(desk, proposal, author)
         before = bound.load_bundle(desk, proposal)
         record, draft = _compose(desk, proposal, before, content, support_files, description, goal, evidence)
