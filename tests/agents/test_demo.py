@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from agents.models import GoodRoster
 from agents.roster import load_roster
 from agents.store import list_files
-from archives.models import Workspace
+from archives.models import ArchiveFile, Workspace
 from gateway.demo import MARKER, DemoError, begin_world, is_demo, open_world
 from workshop.models import Proposal
 
@@ -26,13 +26,19 @@ def build(capsys):
 
 
 @pytest.fixture
+def only_agents(monkeypatch):
+    """A demo of the agents' part alone, where the test is about the demo and not about what is in it."""
+    monkeypatch.setattr("openclaw_web.demo.ORDER", ("agents",))
+
+
+@pytest.fixture
 def world(state_dir, shell):
     from django.utils import timezone
 
     return begin_world(state_dir, caller=shell, now=timezone.now())
 
 
-def test_an_empty_state_dir_becomes_a_world_of_two_agents(state_dir, capsys):
+def test_an_empty_state_dir_becomes_a_world_of_two_agents(only_agents, state_dir, capsys):
     out = build(capsys)
     assert f"files in {state_dir}" in out
     roster = load_roster()
@@ -44,31 +50,32 @@ def test_an_empty_state_dir_becomes_a_world_of_two_agents(state_dir, capsys):
     assert set(Workspace.objects.values_list("agent_id", flat=True)) == {"main", "ops"}
 
 
-def test_the_workshop_has_proposals_in_every_state(state_dir, capsys):
+def test_every_room_is_filled_and_removing_leaves_nothing_behind(state_dir, capsys):
     build(capsys)
-    states = Counter(Proposal.objects.values_list("status", flat=True))
-    assert states == {"applied": 2, "pending": 3, "quarantined": 1, "rejected": 1}
+    assert Counter(Proposal.objects.values_list("status", flat=True)) == {
+        "applied": 2,
+        "pending": 3,
+        "quarantined": 1,
+        "rejected": 1,
+    }
     assert (state_dir / "agents/ops/agent/workshop-skills/disk-check/SKILL.md").is_file()
-
-
-def test_removing_leaves_nothing_behind(state_dir, capsys):
-    build(capsys)
+    kinds = set(ArchiveFile.objects.values_list("kind", flat=True))
+    assert {"markdown", "json", "table", "text", "image", "pdf", "audio", "web", "other"} <= kinds
     call_command("demo", "--remove")
-    assert not Proposal.objects.exists()
     assert list(state_dir.iterdir()) == []
-    assert not GoodRoster.objects.exists()
-    assert not Workspace.objects.exists()
+    for model in (Proposal, GoodRoster, Workspace, ArchiveFile):
+        assert not model.objects.exists()
     assert load_roster().agents == ()
 
 
-def test_a_state_dir_that_the_demo_made_goes_with_it(state_dir, capsys):
+def test_a_state_dir_that_the_demo_made_goes_with_it(only_agents, state_dir, capsys):
     state_dir.rmdir()
     build(capsys)
     call_command("demo", "--remove")
     assert not state_dir.exists()
 
 
-def test_what_somebody_changed_or_added_stays(state_dir, capsys):
+def test_what_somebody_changed_or_added_stays(only_agents, state_dir, capsys):
     build(capsys)
     (state_dir / "workspace-main" / "SOUL.md").write_text("mine now")
     (state_dir / "workspace-ops" / "NOTES.md").write_text("added")
@@ -87,7 +94,7 @@ def test_a_state_dir_with_anything_in_it_is_left_alone(state_dir, name):
     assert tree(state_dir) == {name: b"theirs"}
 
 
-def test_a_second_demo_is_refused(state_dir, capsys):
+def test_a_second_demo_is_refused(only_agents, state_dir, capsys):
     build(capsys)
     before = tree(state_dir)
     with pytest.raises(CommandError, match="holds a demo already"):
@@ -95,7 +102,7 @@ def test_a_second_demo_is_refused(state_dir, capsys):
     assert tree(state_dir) == before
 
 
-def test_the_page_says_that_it_is_a_demo(viewer, state_dir, capsys):
+def test_the_page_says_that_it_is_a_demo(only_agents, viewer, state_dir, capsys):
     build(capsys)
     assert is_demo(state_dir)
     assert "This is the demo world." in viewer.get("/agents/").content.decode()
