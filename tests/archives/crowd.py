@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection
+from django.db import connection, transaction
 
 from archives.models import Archive, ArchiveFile, Bucket, Workspace
 from archives.search import make_search_text
@@ -11,6 +11,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 ENDINGS = (("md", "markdown"), ("json", "json"), ("csv", "table"), ("png", "image"), ("txt", "text"))
 
 
+@transaction.atomic
 def fill(workspace: Workspace, count: int, *, per_bucket: int = 10, per_archive: int = 50) -> None:
     """`count` files in buckets of `per_bucket`, archives of `per_archive`, a second between buckets."""
     archives = [_archive(workspace, at, per_archive, per_bucket) for at in range(count // per_archive)]
@@ -21,44 +22,32 @@ def fill(workspace: Workspace, count: int, *, per_bucket: int = 10, per_archive:
         for at in range(count // per_bucket)
     ]  # fmt: skip
     Bucket.objects.bulk_create(buckets, batch_size=2000)
-    names = [[make_search_text(_name(0, at, ending), "") for at in range(10)] for ending, _kind in ENDINGS]
-    rows = []
-    for at in range(count):
-        bucket = buckets[at // per_bucket]
-        archive_id = bucket.archive.archive_id
-        rare = at % 997 == 3
-        ending, kind = ENDINGS[at % 5]
-        name = _name(rare, at % per_bucket, ending)
-        tokens = (
-            make_search_text(name, archive_id)
-            if rare or per_bucket > 10
-            else (f"{names[at % 5][at % per_bucket]} x{archive_id} xsession x{archive_id[7:]}")
-        )
-        key = f"{bucket.timestamp} {archive_id}/{name} {workspace.agent_id}"
-        rows.append(
-            (
-                workspace.pk,
-                bucket.archive.pk,
-                bucket.pk,
-                name,
-                kind,
-                100,
-                bucket.at,
-                bucket.timestamp[:10],
-                key,
-                tokens,
-            )
-        )
-    columns = "workspace_id, archive_id, bucket_id, name, kind, size, modified_at, day, sort_key, search_text"
+    table, ending = ArchiveFile._meta.db_table, _case("n.i % 5", [one for one, _kind in ENDINGS])
+    word = "CASE WHEN n.i % 997 = 3 THEN 'rare' ELSE 'daily' END"
+    number = f"(n.i % {per_bucket})"
+    name = f"'报告 ' || {word} || ' ' || {number} || '.' || {ending}"
+    tokens = (
+        f"'{make_search_text('报告', '')} x' || {word} || ' x' || {number} || ' x' || {ending} "
+        "|| ' x' || a.archive_id || ' xsession x' || substr(a.archive_id, 8)"
+    )
     with connection.cursor() as cursor:
-        # By hand: Django's own way takes half a minute for 100,000 rows.
-        cursor.executemany(
-            f"INSERT INTO {ArchiveFile._meta.db_table} ({columns}) VALUES ({', '.join(['%s'] * 10)})", rows
+        # In one statement: row by row, Django takes half a minute for 100,000.
+        cursor.execute(
+            f"""
+            INSERT INTO {table} (workspace_id, archive_id, bucket_id, name, kind, size, modified_at, day, sort_key,
+                                 search_text)
+            WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {count - 1})
+            SELECT {workspace.pk}, a.id, b.id, {name}, {_case("n.i % 5", [kind for _one, kind in ENDINGS])}, 100, b.at,
+                   substr(b.timestamp, 1, 10),
+                   b.timestamp || ' ' || a.archive_id || '/' || {name} || ' {workspace.agent_id}', {tokens}
+            FROM n JOIN {Bucket._meta.db_table} b ON b.id = {buckets[0].pk} + n.i / {per_bucket}
+                   JOIN {Archive._meta.db_table} a ON a.id = b.archive_id
+            """
         )
 
 
-def _name(rare: bool | int, number: int, ending: str) -> str:
-    return f"报告 {'rare' if rare else 'daily'} {number}.{ending}"
+def _case(what: str, values: list[str]) -> str:
+    return f"CASE {what} " + " ".join(f"WHEN {at} THEN '{value}'" for at, value in enumerate(values)) + " END"
 
 
 def _archive(workspace: Workspace, at: int, per_archive: int, per_bucket: int) -> Archive:
