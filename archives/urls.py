@@ -11,6 +11,7 @@ urlpatterns = [
     path("-/lint/<str:agent_id>/", views.lint, name="lint"),
     path("-/lint/<str:agent_id>/copy/", views.lint_copy, name="lint_copy"),
     path(_archive, views.archive, name="archive"),
+    path(_archive + "news/", views.news, name="news"),
     path(_archive + "plan/", views.plan, name="plan"),
     path(_archive + "plan/<int:number>/", views.plan_revision, name="plan_revision"),
     path(_archive + "checks/", views.checks, name="checks"),

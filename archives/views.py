@@ -80,6 +80,19 @@ def archive(request: HttpRequest, agent_id: str, archive_id: str) -> HttpRespons
 
 @role_required("viewer")
 @require_safe
+def news(request: HttpRequest, agent_id: str, archive_id: str) -> HttpResponse:
+    """Says that outputs have come since the page was opened; 204 while nothing has changed.
+
+    The page itself does not move: somebody may be reading a preview in it.
+    """
+    found = _archive(agent_id, archive_id)
+    if request.GET.get("seen") == _state_of(found):
+        return HttpResponse(status=204)
+    return render_page(request, "archives/_news.html", {"archive": found})
+
+
+@role_required("viewer")
+@require_safe
 def bucket(request: HttpRequest, agent_id: str, archive_id: str, timestamp: str) -> HttpResponse:
     """All files of one bucket, in pages by name."""
     found = _archive(agent_id, archive_id)
@@ -227,8 +240,13 @@ def _archive_context(found: Archive, tab: str) -> dict[str, Any]:
         "owner": agent_id,
         "tab": tab,
         "outputs": found.file_count - int(found.has_plan),
+        "seen": _state_of(found),
         "links": links_of(agent_id, found.archive_id),
     }
+
+
+def _state_of(found: Archive) -> str:
+    return f"{found.sort_key}|{found.file_count}|{found.total_size}"
 
 
 def _plan_context(found: Archive, number: int | None) -> dict[str, Any]:

@@ -111,6 +111,15 @@ def test_a_file_written_by_an_agent_is_on_the_open_archives_next_load(viewer, wo
     assert re.findall(r'<span class="name">([^<]+)</span>', html) == ["b.md"]
 
 
+def test_an_open_archive_is_told_of_new_outputs_and_left_alone_otherwise(viewer, workspace, put):
+    put(f"archives/main/{TS}/a.md")
+    html = page(viewer, "/archives/ops/main/")
+    asked = re.search(r'hx-get="([^"]+/news/[^"]+)"', html)[1].replace("&amp;", "&")
+    assert viewer.get(asked).status_code == 204
+    put(f"archives/main/{NEXT}/b.md")
+    assert "New outputs have arrived." in page(viewer, asked)
+
+
 def test_a_long_bucket_is_cut_and_leads_to_its_own_page(viewer, workspace, put):
     for number in range(30):
         put(f"archives/main/{TS}/{number:03d}.md")
