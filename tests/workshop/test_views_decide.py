@@ -78,6 +78,7 @@ def test_a_conflict_keeps_the_words_and_shows_what_changed(two_agents, reviewer,
     assert "Nobody may pay unasked" in html
     assert "You had version 1 on screen; version 2 is by reviewer." in text_of(answer)
     assert "<ins> by card</ins>" in html
+    assert "v2</ins>" not in html
     panel = action_of(answer, "reject")
     assert (panel.open, panel.value) == (True, "Nobody may pay unasked")
     assert dict(panel.fixed)["revision"] == newer.revision_hash

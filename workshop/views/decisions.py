@@ -22,7 +22,7 @@ from workshop.errors import WorkshopError
 from workshop.models import Generation, Proposal
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
-from workshop.queries.files import generation_bundle, generation_pairs
+from workshop.queries.files import generation_bundle
 from workshop.services.decisions import apply_proposal, quarantine_proposal, reject_proposal
 from workshop.services.evaluations import evaluate_proposal
 from workshop.services.quarantine import reject_quarantined
@@ -156,10 +156,14 @@ def decide(request: HttpRequest, proposal_id: str, action: str) -> HttpResponse:
 
 
 def _following(request: HttpRequest, proposal: Proposal) -> str:
-    """The next item of the queue, asked before the decision takes this one out of it."""
-    before, after = reads.neighbours(proposal, request.agent_id or None)  # type: ignore[attr-defined]
-    following = after or before
-    if following is None or following == proposal.pk:
+    """The next item of the queue, asked before the decision takes this one out of it; after the last one,
+    whatever waits longest."""
+    agent_id = request.agent_id or None  # type: ignore[attr-defined]
+    following = reads.neighbours(proposal, agent_id)[1]
+    if following is None:
+        rest = reads.queue_of(agent_id).exclude(pk=proposal.pk)
+        following = rest.values_list("pk", flat=True).first()
+    if following is None:
         return reverse("workshop:desk")
     return f"{reverse('workshop:proposal', args=[following])}?landed=1"
 
@@ -188,7 +192,6 @@ def _changes(request: HttpRequest, view: View, seen: str, error: AppError) -> di
     if old is None or new is None:
         return changes
     sides = [generation_bundle(view.desk, item) for item in (old, new)]
-    if all(side.bundle for side in sides):
-        pairs = [pair for pair in generation_pairs(*sides) if pair.change != "same"]
-        changes["files"] = shown.draw_files(pairs, request=request)
+    pairs = [pair for pair in shown.version_pairs(*sides) if pair.change != "same"]
+    changes["files"] = shown.draw_files(pairs, request=request)
     return changes | {"old": old, "new": new}

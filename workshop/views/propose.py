@@ -21,7 +21,7 @@ from workshop.models import Proposal
 from workshop.queries import desk as reads
 from workshop.queries import skills as skill_reads
 from workshop.queries.desk import View
-from workshop.queries.files import generation_bundle, generation_pairs
+from workshop.queries.files import generation_bundle
 from workshop.services.proposals import create_proposal, propose_update
 from workshop.services.revisions import revise_proposal
 from workshop.supportpaths import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOTS
@@ -164,7 +164,7 @@ def _newer(request: HttpRequest, view: View) -> dict | None:
     if old is None:
         return None
     sides = [generation_bundle(view.desk, item) for item in (old, view.generations[0])]
-    pairs = generation_pairs(*sides) if all(side.bundle for side in sides) else []
+    pairs = shown.version_pairs(*sides)
     return {
         "old": old,
         "new": view.generations[0],

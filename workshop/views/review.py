@@ -20,7 +20,7 @@ from workshop.errors import WorkshopError
 from workshop.models import Generation
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
-from workshop.queries.files import FilePair, generation_bundle, generation_pairs
+from workshop.queries.files import FilePair, generation_bundle
 from workshop.views import shown
 from workshop.views.actions import Asked, actions_of, apply_sentence, session_of
 from workshop.views.missing import gone_page
@@ -238,8 +238,7 @@ def compare(request: HttpRequest, proposal_id: str, old: int, new: int) -> HttpR
     except WorkshopError as error:
         return gone_page(request, proposal_id, error)
     sides = [generation_bundle(view.desk, _generation(view, version)) for version in (old, new)]
-    readable = all(side.bundle for side in sides)
-    pairs = generation_pairs(*sides) if readable else []
+    pairs = shown.version_pairs(*sides)
     response = render_page(
         request,
         "workshop/compare.html",

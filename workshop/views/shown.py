@@ -16,12 +16,12 @@ from gateway.callers import has_role
 from openclaw_web.desk import Queue, QueueItem, Remark, RemarkForm, Tab, Talk
 from openclaw_web.diffview import FileDiff, file_diff
 from workshop import targets
-from workshop.bundle import DRAFT_NAME, SKILL_NAME
+from workshop.bundle import DRAFT_NAME, SKILL_NAME, render_skill
 from workshop.errors import FileProblem
 from workshop.models import Comment, Proposal
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
-from workshop.queries.files import FilePair
+from workshop.queries.files import FilePair, OldBundle, generation_pairs
 
 TABS = ("diff", "text", "files", "checks", "history")
 QUEUE_LENGTH = 100
@@ -274,3 +274,13 @@ def underneath(view: View) -> list[tuple[str, str]]:
         elif now[path] != before[path]:
             found.append((path, _("changed")))
     return found
+
+
+def version_pairs(old: OldBundle, new: OldBundle) -> list[FilePair]:
+    """The difference of two generations as applying would write them: SKILL.md without the draft's own keys,
+    which differ every time. Empty where one of them cannot be read."""
+    if old.bundle is None or new.bundle is None:
+        return []
+    sides = [render_skill(side.bundle.text) for side in (old, new) if side.bundle]
+    support = [pair for pair in generation_pairs(old, new) if pair.path != DRAFT_NAME]
+    return [FilePair(SKILL_NAME, *sides), *support]
