@@ -51,6 +51,7 @@ def sources(app: str) -> Iterator[Path]:
         if app == "openclaw_web":
             yield from sorted((ROOT / "templates").glob(suffix))
             yield from sorted((ROOT / "templates" / "admin").rglob(suffix))
+            yield from sorted((ROOT / "templates" / "desk").rglob(suffix))
 
 
 def extracted(app: str) -> Catalog:
