@@ -8,12 +8,13 @@ import wave
 import zlib
 from datetime import datetime, timedelta
 from io import BytesIO
+from pathlib import Path
 
 from archives import plan_file, store
 from archives.indexer import scan_workspace
 from archives.models import Workspace
 from archives.places import history_of
-from archives.protocol import ROOT, take_timestamp
+from archives.protocol import PLAN, ROOT, take_timestamp
 from gateway.demo import World
 
 DAILY, REVIEW, MAIN, FALLBACK = "8f3a2c", "b41e07", "main", "a3f2b1c-1128-2210"
@@ -40,8 +41,11 @@ def build(world: World) -> None:
 
 
 def remove(world: World) -> None:
-    """Earlier texts of the demo's plan; its files go with the world, its index with the workspaces."""
-    shutil.rmtree(history_of("main") / DAILY, ignore_errors=True)
+    """Earlier texts of every plan in the demo; the files go with the world, the index with the workspaces."""
+    for relative in world.files:
+        workspace, *rest = Path(relative).parts
+        if len(rest) == 3 and rest[0] == ROOT and rest[2] == PLAN and workspace.startswith("workspace-"):
+            shutil.rmtree(history_of(workspace.removeprefix("workspace-")) / rest[1], ignore_errors=True)
 
 
 def _round(workspace: Workspace, archive_id: str, at: datetime, files: dict[str, bytes]) -> None:

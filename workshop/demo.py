@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from agents.roster import load_roster
+from gateway.callers import READ, WRITE, Caller
 from gateway.demo import World
 from openclaw_web.paths import state_dir
 from workshop.models import Event, Proposal
@@ -87,8 +88,8 @@ def build(world: World) -> None:
         skill_name="weekly-report",
         content=REPORT_CHANGED,
         goal="Jana asked twice what happens if she does not answer.",
-        evidence="agent:main:main, last two Mondays: the same question both times.",
-        caller=world.caller,
+        evidence="The last two Mondays: the same question both times.",
+        caller=_agent("main"),
     )
     world.note("workshop.proposal", change.pk)
     trip = _create(
@@ -144,6 +145,18 @@ def remove(world: World) -> None:
         mine.delete()
 
 
+def _agent(agent_id: str) -> Caller:
+    """The agent itself, in its main session: it proposes, people decide."""
+    return Caller(
+        kind="token",
+        label=f"agent {agent_id}",
+        scopes=frozenset({READ, WRITE}),
+        agent_ids=frozenset({agent_id}),
+        is_agent=True,
+        session_key=f"agent:{agent_id}:main",
+    )
+
+
 def _create(
     world: World,
     agent_id: str,
@@ -161,7 +174,7 @@ def _create(
         content=content,
         goal=goal,
         support_files=support or [],
-        caller=world.caller,
+        caller=_agent(agent_id),
     )
     world.note("workshop.proposal", made.pk)
     return made

@@ -9,6 +9,8 @@ from agents.roster import load_roster
 from agents.store import list_files
 from archives.models import ArchiveFile, Workspace
 from gateway.demo import MARKER, DemoError, begin_world, is_demo, open_world
+from longrun.models import LongTask
+from plans.models import Plan
 from workshop.models import Proposal
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +52,7 @@ def test_an_empty_state_dir_becomes_a_world_of_two_agents(only_agents, state_dir
     assert set(Workspace.objects.values_list("agent_id", flat=True)) == {"main", "ops"}
 
 
-def test_every_room_is_filled_and_removing_leaves_nothing_behind(state_dir, capsys):
+def test_every_room_is_filled_and_removing_leaves_nothing_behind(state_dir, settings, capsys):
     build(capsys)
     assert Counter(Proposal.objects.values_list("status", flat=True)) == {
         "applied": 2,
@@ -59,12 +61,15 @@ def test_every_room_is_filled_and_removing_leaves_nothing_behind(state_dir, caps
         "rejected": 1,
     }
     assert (state_dir / "agents/ops/agent/workshop-skills/disk-check/SKILL.md").is_file()
+    assert Plan.objects.count() > 3
+    assert LongTask.objects.count() > 3
     kinds = set(ArchiveFile.objects.values_list("kind", flat=True))
     assert {"markdown", "json", "table", "text", "image", "pdf", "audio", "web", "other"} <= kinds
     call_command("demo", "--remove")
     assert list(state_dir.iterdir()) == []
-    for model in (Proposal, GoodRoster, Workspace, ArchiveFile):
+    for model in (Proposal, Plan, LongTask, GoodRoster, Workspace, ArchiveFile):
         assert not model.objects.exists()
+    assert not list(settings.DATA_DIR.rglob("*.md"))
     assert load_roster().agents == ()
 
 
