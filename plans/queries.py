@@ -156,7 +156,7 @@ def list_runs(
     before: tuple[datetime, int] | None = None,
 ) -> QuerySet[Run]:
     """Runs, newest due first; `before` is the (due_at, id) of the last row of the page before."""
-    runs = Run.objects.select_related("plan", "confirmation__person")
+    runs = Run.objects.select_related("plan", "confirmation__person", "delivery")
     if plan is not None:
         runs = runs.filter(plan=plan)
     if agent_id:

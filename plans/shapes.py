@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from gateway.models import Delivery
 from plans.drafts import Intake as Answer
 from plans.models import ChangeRequest, Intake, Plan, Revision, Run, Schedule
 from plans.queries import Review
@@ -36,6 +37,7 @@ def plan_shape(plan: Plan) -> dict[str, Any]:
         "missed": plan.missed,
         "rerunInterrupted": plan.rerun_interrupted,
         "timeLimitSeconds": plan.time_limit,
+        "announce": plan.announce,
         "failures": plan.failures,
     }
 
@@ -84,21 +86,24 @@ def revision_shape(revision: Revision) -> dict[str, Any]:
 
 
 def request_shape(request: ChangeRequest) -> dict[str, Any]:
-    delivery = request.delivery
     return {
         "text": request.text,
         "comments": request.comments,
         "revision": request.revision.number,
         "madeBy": request.made_by,
         "at": instant(request.created_at),
-        "delivery": delivery
-        and {
-            "generatedAt": instant(delivery.generated_at),
-            "attemptedAt": instant(delivery.attempted_at),
-            "receivedAt": instant(delivery.received_at),
-            "outcome": delivery.outcome,
-        },
+        "delivery": delivery_shape(request.delivery) if request.delivery else None,
         "notSentBecause": request.delivery_error or None,
+    }
+
+
+def delivery_shape(delivery: Delivery) -> dict[str, Any]:
+    """The three truths of one message, and what its newest attempt came to."""
+    return {
+        "generatedAt": instant(delivery.generated_at),
+        "attemptedAt": instant(delivery.attempted_at),
+        "receivedAt": instant(delivery.received_at),
+        "outcome": delivery.outcome,
     }
 
 
@@ -125,6 +130,7 @@ def run_shape(run: Run) -> dict[str, Any]:
         "outputs": run.outputs,
         "outputsFound": run.outputs_found,
         "textChanged": run.text_changed,
+        "delivery": delivery_shape(run.delivery) if run.delivery else None,
     }
 
 

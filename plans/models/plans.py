@@ -55,6 +55,7 @@ class Plan(models.Model):
     missed = models.CharField(_("missed times"), max_length=8, choices=Missed, default=Missed.RUN_ONCE)
     rerun_interrupted = models.BooleanField(_("run again what was interrupted"), default=False)
     time_limit = models.PositiveIntegerField(_("time limit in seconds"), default=900)
+    announce = models.BooleanField(_("send the result to the session"), default=False)
     failures = models.PositiveIntegerField(_("failed runs in a row"), default=0)
     created_at = models.DateTimeField(_("created"), default=timezone.now)
 

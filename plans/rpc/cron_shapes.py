@@ -95,13 +95,22 @@ def entry_shape(run: Run) -> dict[str, Any]:
         "durationMs": _duration(run),
         "model": run.usage.get("model"),
         "usage": _usage(run) or None,
-        "delivered": False,
-        "deliveryStatus": "not-requested",
+        "delivered": bool(run.delivery and run.delivery.received_at),
+        "deliveryStatus": _delivery_status(run),
         "sessionId": run.session_key.rpartition(":")[2] or None,
         "sessionKey": run.session_key or None,
         "jobName": run.plan.name or run.plan.task_id,
     }
     return {key: value for key, value in entry.items() if value is not None}
+
+
+def _delivery_status(run: Run) -> str:
+    """Outcome and delivery are two things: an ok run may not have arrived, a failed one may."""
+    if run.delivery is None:
+        return "not-requested"
+    if run.delivery.received_at:
+        return "delivered"
+    return "not-delivered" if run.delivery.outcome == run.delivery.Outcome.FAILED else "unknown"
 
 
 def _usage(run: Run) -> dict[str, int]:

@@ -52,6 +52,7 @@ class SettingsParams(Params):
     missed: str | None = None
     rerun_interrupted: bool | None = None
     time_limit_seconds: int | None = None
+    announce: bool | None = None
 
 
 @method("plans.confirm", params=ConfirmParams, scope=WRITE, people_only=True)
@@ -94,11 +95,12 @@ def plans_retire(params: ReasonParams, caller: Caller) -> dict[str, Any]:
 
 @method("plans.settings", params=SettingsParams, scope=WRITE)
 def plans_settings(params: SettingsParams, caller: Caller) -> dict[str, Any]:
-    """Missed times (run_once, skip), whether an interrupted run may run again, the time limit."""
+    """Missed times (run_once, skip), whether an interrupted run may run again, time limit, announcing."""
     wanted = {
         "missed": params.missed,
         "rerun_interrupted": params.rerun_interrupted,
         "time_limit": params.time_limit_seconds,
+        "announce": params.announce,
     }
     given = {key: value for key, value in wanted.items() if value is not None}
     return _shown(lifecycle.change_settings(find_plan(params.id, caller), caller=caller, **given))

@@ -19,7 +19,7 @@ from plans.services.revisions import State, follow_file, lock_plan, move_plan, p
 
 FAILED_RUNS_BEFORE_PAUSE = 5
 FAILED = (Run.Outcome.ERROR, Run.Outcome.TIMEOUT, Run.Outcome.INTERRUPTED)
-SETTINGS = ("missed", "rerun_interrupted", "time_limit")
+SETTINGS = ("missed", "rerun_interrupted", "time_limit", "announce")
 
 
 def pause_plan(plan: Plan, *, caller: Caller, reason: str = "") -> Plan:
@@ -88,8 +88,8 @@ def retire_plan(plan: Plan, *, caller: Caller, reason: str = "") -> Plan:
 
 
 def change_settings(plan: Plan, *, caller: Caller, **settings: object) -> Plan:
-    """`missed` (run_once, skip), `rerun_interrupted` (bool), `time_limit` (10–86400 s). Not part of the promise,
-    so no new confirmation. Raises PlansError `BAD_SETTING`."""
+    """`missed` (run_once, skip), `rerun_interrupted` (bool), `time_limit` (10–86400 s), `announce` (bool: send each
+    result to the plan's session). Not part of the promise, so no new confirmation. Raises PlansError `BAD_SETTING`."""
     _may(caller, plan)
     unknown = set(settings) - set(SETTINGS)
     limit = settings.get("time_limit", plan.time_limit)

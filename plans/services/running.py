@@ -22,6 +22,7 @@ from plans.models import Plan, Run, Schedule
 from plans.planfile_check import holds
 from plans.planfile_write import task_message
 from plans.sentences import kept
+from plans.services.announcing import announce_run
 from plans.services.lifecycle import count_outcome
 from plans.services.outputs import find_outputs
 from plans.services.recovery import own_name
@@ -231,6 +232,7 @@ def _close(run: Run, outcome: str, code: str, reason: str, caller: Caller) -> Ru
     run.text_changed = plan.current_id != (run.confirmation.revision_id if run.confirmation else None)
     _finish(run, outcome, code, reason)
     count_outcome(run.plan, run.outcome, caller=caller)
+    announce_run(run, caller=caller)
     return run
 
 

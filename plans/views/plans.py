@@ -192,6 +192,7 @@ def settings(request: HttpRequest, uid: UUID) -> HttpResponse:
             caller=caller_of(request),
             missed=request.POST.get("missed", ""),
             rerun_interrupted=request.POST.get("rerun_interrupted") == "on",
+            announce=request.POST.get("announce") == "on",
             time_limit=int(limit) if limit.isascii() and limit.isdigit() and len(limit) < 9 else 0,
         )
     except AppError as error:

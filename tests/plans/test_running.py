@@ -225,3 +225,49 @@ def test_one_good_run_forgets_the_failures(confirmed, agent_program, monkeypatch
     monkeypatch.setenv("AGENT_EXIT", "0")
     execute_run(lifecycle.run_now(confirmed, caller=later()).pk)
     assert Plan.objects.get().failures == 0
+
+
+class TestDelivery:
+    """Error and delivered, ok and nothing arrived, ok and not asked for: outcome and delivery are two things."""
+
+    def test_nothing_is_sent_unless_the_plan_wants_it(self, run, agent_program):
+        assert execute_run(run.pk).delivery is None
+
+    @pytest.mark.parametrize(("status", "outcome"), [("0", "ok"), ("1", "error")])
+    @pytest.mark.parametrize(("answer", "arrived"), [('{"status": "started"}', "delivered"), ("", "failed")])
+    def test_what_arrived_is_on_record_beside_how_it_came_out(
+        self, run, agent_program, monkeypatch, settings, tmp_path, status, outcome, answer, arrived
+    ):
+        Plan.objects.update(announce=True)
+        monkeypatch.setenv("AGENT_EXIT", status)
+        peer = tmp_path / "peer"
+        peer.write_text(f"#!/bin/sh\necho '{answer}'\nexit {0 if answer else 1}\n")
+        peer.chmod(0o755)
+        settings.OPENCLAW_BIN = str(peer)
+        done = execute_run(run.pk)
+        done.refresh_from_db()
+        assert (done.outcome, done.delivery.outcome) == (outcome, arrived)
+        assert bool(done.delivery.received_at) == (arrived == "delivered")
+        assert done.delivery.text.startswith(f"check the build: {outcome}")
+
+
+def test_a_run_that_was_taken_for_lost_and_ends_late_joins_its_own_record(run, agent_program, monkeypatch):
+    from plans.services import running
+
+    class Lost(running._Watch):
+        def started(self, pid):
+            super().started(pid)
+            # Somebody concludes that this worker is gone while its program still works.
+            Run.objects.filter(pk=run.pk).update(
+                status="ended", outcome="interrupted", code="WORKER_GONE", ended_at=datetime.now(UTC)
+            )
+
+        def go_on(self):
+            return True
+
+    monkeypatch.setattr(running, "_Watch", Lost)
+    done = execute_run(run.pk)
+    assert (done.outcome, done.code) == ("interrupted", "LATE_END")
+    assert done.reason == "Its worker was taken for lost and ended later, with: ok."
+    assert done.outputs_found is True and done.text.startswith("Done.")
+    assert Run.objects.count() == 1
