@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('plans', '0001_initial'),
+        ("plans", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='plan',
-            name='announce',
-            field=models.BooleanField(default=False, verbose_name='send the result to the session'),
+            model_name="plan",
+            name="announce",
+            field=models.BooleanField(default=False, verbose_name="send the result to the session"),
         ),
     ]
