@@ -1,5 +1,7 @@
 """What this app refuses, in sentences for people."""
 
+from typing import Any
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -43,25 +45,27 @@ _SPANS = {
 
 
 class LongRunError(AppError):
-    """An expected refusal of this app; `details.field` names the argument to mend."""
+    """An expected refusal of this app; `details.code` is its code, `details.field` the argument to mend."""
+
+    def __init__(self, message: str, *, code: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message, code=code, details={"code": code, **(details or {})})
 
 
 def rule_refused(refused: RuleError, *, was: str, wanted: str) -> LongRunError:
     """The sentence for a rule of `machine` that a change breaks."""
     text = str(_SENTENCES[refused.code]).format(was=was or _("not registered"), wanted=wanted)
-    details = {"code": refused.code.upper(), "field": refused.field}
-    return LongRunError(text, code=refused.code.upper(), details=details)
+    return LongRunError(text, code=refused.code.upper(), details={"field": refused.field})
 
 
 def span_refused(refused: DurationError, field: str) -> LongRunError:
     """The sentence for a span or moment that cannot be used."""
     text = str(_SPANS[refused.code]).format(text=refused.text)
-    return LongRunError(text, code="BAD_TIME", details={"code": "BAD_TIME", "field": field})
+    return LongRunError(text, code="BAD_TIME", details={"field": field})
 
 
 def unknown_task(name: str) -> LongRunError:
     return LongRunError(
         _("There is no long task “%(name)s”.") % {"name": name},
         code="TASK_UNKNOWN",
-        details={"code": "TASK_UNKNOWN", "task": name},
+        details={"task": name},
     )

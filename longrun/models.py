@@ -170,7 +170,7 @@ class LongTask(models.Model):
                 name="longrun_progress",
                 condition=Q(progress_due_at__isnull=False),
             ),
-            models.Index(fields=["finding", "finding_at"], name="longrun_finding", condition=~Q(finding="")),
+            models.Index(fields=["finding", "finding_at"], name="longrun_finding"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["agent_id", "name"], name="longrun_one_task_a_name"),

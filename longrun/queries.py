@@ -171,8 +171,9 @@ def as_dict(task: LongTask) -> dict[str, Any]:
 
 
 def _needing(agent_id: str | None) -> QuerySet[LongTask]:
-    rows = LongTask.objects.of_agent(agent_id or "").exclude(state=State.DONE)
-    return rows.filter(~Q(finding="") | Q(state=State.BLOCKED))
+    # Written as two equalities, so that each half has its index; a task that is done has no finding.
+    found = [finding.value for finding in LongTask.Finding if finding.value]
+    return LongTask.objects.of_agent(agent_id or "").filter(Q(state=State.BLOCKED) | Q(finding__in=found))
 
 
 def _as_waiting(task: LongTask, now: datetime) -> Waiting:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from gateway import events
 from gateway.callers import Caller, system_caller
 from gateway.deliveries import queue_message
-from gateway.models import Delivery
+from gateway.models import Delivery, LedgerEvent
 from longrun import clock, texts
 from longrun.errors import LongRunError, unknown_task
 from longrun.machine import Need, State, automatic_block
@@ -62,9 +62,13 @@ def note(
     why: str = "",
     at: datetime | None = None,
     data: dict[str, Any] | None = None,
+    into: list[TaskEvent] | None = None,
 ) -> TaskEvent:
-    """Appends an event to the task's timeline, and to the ledger that all pages follow."""
-    event = TaskEvent.objects.create(
+    """Appends an event to the task's timeline, and to the ledger that all pages follow.
+
+    With `into` it is only gathered there; `write_notes` appends the gathered ones at once.
+    """
+    event = TaskEvent(
         task=task,
         at=at or timezone.now(),
         kind=kind,
@@ -74,14 +78,33 @@ def note(
         why=why[:4000],
         data=data or {},
     )
-    events.publish(
-        f"longtask.{kind}",
-        agent_id=task.agent_id,
-        subject=task.subject,
-        data={"task": task.name, "from": was, "to": task.state, "why": why[:500]},
-        caller=caller,
-    )
+    if into is not None:
+        into.append(event)
+        return event
+    event.save()
+    events.publish(caller=caller, **_published(event, task.state))
     return event
+
+
+def write_notes(gathered: list[TaskEvent]) -> None:
+    """Appends gathered events in a few statements, in their order."""
+    TaskEvent.objects.bulk_create(gathered, batch_size=500)
+    LedgerEvent.objects.bulk_create(
+        [
+            LedgerEvent(actor=event.actor, **_published(event, event.to_state or event.from_state))
+            for event in gathered
+        ],
+        batch_size=500,
+    )
+
+
+def _published(event: TaskEvent, state: str) -> dict[str, Any]:
+    return {
+        "kind": f"longtask.{event.kind}",
+        "agent_id": event.task.agent_id,
+        "subject": event.task.subject,
+        "data": {"task": event.task.name, "from": event.from_state, "to": state, "why": event.why[:500]},
+    }
 
 
 def settle(task: LongTask) -> None:
@@ -125,7 +148,14 @@ def close_undelivered(task: LongTask) -> None:
     note(task, "heartbeat_lost", DASHBOARD, why=task.last_progress_error, data={"delivery": lost.pk})
 
 
-def block_if_due(task: LongTask, now: datetime, *, need: Need | None = None, detail: str = "") -> bool:
+def block_if_due(
+    task: LongTask,
+    now: datetime,
+    *,
+    need: Need | None = None,
+    detail: str = "",
+    into: list[TaskEvent] | None = None,
+) -> bool:
     """Blocks work in progress at once where the rules say so; the event says which rule."""
     reason = automatic_block(
         task.life,
@@ -141,7 +171,7 @@ def block_if_due(task: LongTask, now: datetime, *, need: Need | None = None, det
         detail = task.last_progress_error
     was, task.state, task.block_reason = task.state, State.BLOCKED, reason
     task.stuck_at, task.missing, task.suggestion = texts.block_answers(task, reason, detail)
-    note(task, "state", DASHBOARD, was=was, why=task.missing, at=now, data={"rule": reason})
+    note(task, "state", DASHBOARD, was=was, why=task.missing, at=now, data={"rule": reason}, into=into)
     return True
 
 

@@ -133,7 +133,7 @@ def _apply(
                 _("The session “%(key)s” belongs to another agent than “%(agent)s”.")
                 % {"key": key, "agent": task.agent_id},
                 code="SESSION_OF_ANOTHER_AGENT",
-                details={"code": "SESSION_OF_ANOTHER_AGENT", "field": "origin_session_key"},
+                details={"field": "origin_session_key"},
             )
         if key != task.origin_session_key:
             task.validated_at = None
@@ -242,7 +242,7 @@ def _state(text: str) -> State:
             _("There is no state “%(state)s”. The states are: %(states)s.")
             % {"state": text, "states": ", ".join(State)},
             code="STATE_UNKNOWN",
-            details={"code": "STATE_UNKNOWN", "field": "state"},
+            details={"field": "state"},
         ) from error
 
 
@@ -258,7 +258,7 @@ def _agent(agent_id: str, report: Report, caller: Caller, name: str) -> str:
     raise LongRunError(
         _("Which agent is this task of? Give its real session key, or name the agent."),
         code="AGENT_MISSING",
-        details={"code": "AGENT_MISSING", "field": "agent"},
+        details={"field": "agent"},
     )
 
 

@@ -18,8 +18,8 @@ from gateway.deliveries import attempt_delivery
 from gateway.models import Delivery
 from longrun import clock, texts
 from longrun.clock import Finding
-from longrun.models import LongTask, instant
-from longrun.services.common import DASHBOARD, block_if_due, held, make_message, note
+from longrun.models import LongTask, TaskEvent, instant
+from longrun.services.common import DASHBOARD, block_if_due, held, make_message, note, write_notes
 from longrun.services.heartbeat import SCRIPTS
 
 PASS_LIMIT = 5000
@@ -153,11 +153,19 @@ def _must_block(task: LongTask, now: datetime) -> bool:
     return task.is_working and clock.since_advance(task, now) > task.limit
 
 
+# What a pass can change of a task; the rest belongs to the services that the agent calls.
+_WRITTEN = (
+    "state", "block_reason", "stuck_at", "missing", "suggestion", "finding", "finding_at", "evidence",
+    "sign_seen_at", "activity_at", "idle_since", "progress_due_at", "watch_at",
+)  # fmt: skip
+
+
 def _write(
     chunk: Sequence[tuple[LongTask, Finding | None]], now: datetime, caller: Caller
 ) -> list[dict[str, Any]]:
-    """Writes a part of a pass in one transaction. A task that changed since it was read is left for the next."""
-    recovered = []
+    """Writes a part of a pass in one transaction. A task that changed since it was read is looked at afresh."""
+    recovered: list[dict[str, Any]] = []
+    notes: list[TaskEvent] = []
     with transaction.atomic():
         fresh = LongTask.objects.select_for_update().in_bulk([task.pk for task, _finding in chunk])
         for seen, _finding in chunk:
@@ -167,31 +175,34 @@ def _write(
             finding = clock.examine(task, now)
             if finding is not None:
                 if finding.kind != task.finding:
-                    _keep(task, finding, now, caller)
+                    _keep(task, finding, now, caller, notes)
                 elif task.sign_seen_at:
                     # The sign was a flicker: the same silence goes on.
                     task.sign_seen_at = None
             elif task.finding:
-                recovered += _look_again(task, now, caller)
-            block_if_due(task, now)
-            clock.refresh(task).save()
+                recovered += _look_again(task, now, caller, notes)
+            block_if_due(task, now, into=notes)
+            clock.refresh(task).save(update_fields=_WRITTEN)
+        write_notes(notes)
     return recovered
 
 
-def _keep(task: LongTask, finding: Finding, now: datetime, caller: Caller) -> None:
+def _keep(
+    task: LongTask, finding: Finding, now: datetime, caller: Caller, into: list[TaskEvent] | None = None
+) -> None:
     task.finding, task.evidence, task.sign_seen_at = finding.kind, finding.evidence, None
     task.finding_at = now
-    note(task, "finding", caller, was=task.state, why=finding.kind, at=now, data=finding.evidence)
+    note(task, "finding", caller, was=task.state, why=finding.kind, at=now, data=finding.evidence, into=into)
 
 
-def _look_again(task: LongTask, now: datetime, caller: Caller) -> list[dict[str, Any]]:
+def _look_again(task: LongTask, now: datetime, caller: Caller, into: list[TaskEvent]) -> list[dict[str, Any]]:
     """The first look at a fresh sign only notes it; the second, still without a finding, says recovered."""
     if task.sign_seen_at is None:
         task.sign_seen_at = now
-        note(task, "sign_seen", caller, was=task.state, why=task.finding, at=now)
+        note(task, "sign_seen", caller, was=task.state, why=task.finding, at=now, into=into)
         return []
     over = {"task": task.name, "finding": task.finding, "found_at": instant(task.finding_at)}
-    note(task, "recovered", caller, was=task.state, why=task.finding, at=now, data=over)
+    note(task, "recovered", caller, was=task.state, why=task.finding, at=now, data=over, into=into)
     task.finding, task.finding_at, task.evidence, task.sign_seen_at = "", None, {}, None
     return [over]
 
