@@ -1,4 +1,4 @@
-/* The one script of ours; pages work without it. docs/design.md tells which attributes it reads. */
+/* The one script of ours; pages work without it. docs/design.md tells what it reads. */
 (() => {
 	"use strict";
 	const all = (css, root = document) => [...root.querySelectorAll(css)];
@@ -10,7 +10,7 @@
 	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 	if (zone) document.cookie = `tz=${zone};path=/;max-age=31536000;samesite=lax`;
 
-	// -- keys: j/k through [data-row], data-key="x" on anything, "?" for help
+	// -- keys
 	const typing = (el) => el.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
 	function step(by) {
@@ -48,13 +48,14 @@
 			else if (typing(at)) at.blur();
 			return;
 		}
+		if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && at.matches("textarea")) at.form.requestSubmit();
 		if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
 		if (body.dataset.keys === "off" || typing(at) || one("dialog[open]")) return;
 		const found = all(`[data-key="${CSS.escape(event.key)}"]`).find((el) => seen(el) && !el.disabled);
 		if (found) {
-			found.focus();
-			if (!found.matches("input, textarea, select")) found.click();
-			else if (found.select) found.select();
+			found.focus({ preventScroll: true });
+			if (found.matches("input, textarea, select")) found.select?.();
+			else if (!event.repeat) found.click();
 		} else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
 		else if (event.key === "?") help();
 		else return;
@@ -64,9 +65,11 @@
 	on("click", (event) => {
 		for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 		event.target.closest("[data-dismiss]")?.closest(".note")?.remove();
+		const copy = event.target.closest("[data-copy]")?.dataset.copy;
+		if (copy) { one(`#${copy}`).select(); document.execCommand("copy"); }
 	});
 
-	// -- bytes: <output class="counter" for="id" data-max="160" data-says="{n} of {max} bytes">
+	// -- bytes
 	function count(output) {
 		const field = document.getElementById(output.htmlFor.value);
 		if (!field) return;
@@ -76,11 +79,12 @@
 		output.classList.toggle("over", size > output.dataset.max);
 	}
 
-	// -- drafts: <form data-draft="key"> keeps what was typed until the server has answered
+	// -- drafts; the storage may be full or forbidden
+	const can = (act) => { try { return act(sessionStorage); } catch { return null; } };
 	const store = {
-		get(key) { try { return JSON.parse(sessionStorage.getItem(key)); } catch { return null; } },
-		set(key, value) { try { sessionStorage.setItem(key, JSON.stringify(value)); } catch { /* full or forbidden */ } },
-		drop(key) { try { sessionStorage.removeItem(key); } catch { /* forbidden */ } },
+		get: (key) => can((kept) => JSON.parse(kept.getItem(key))),
+		set: (key, value) => can((kept) => kept.setItem(key, JSON.stringify(value))),
+		drop: (key) => can((kept) => kept.removeItem(key)),
 	};
 	const keyOf = (form) => `draft:${form.dataset.draft}`;
 	const fields = (form) => [...form.elements].filter((el) => el.name && el.matches("textarea, input:not([type]), input[type=text]"));
@@ -93,21 +97,19 @@
 
 	function restore(form) {
 		for (const [name, was, typed] of store.get(keyOf(form))?.words ?? []) {
-			// Only over the text it was typed over.
+			// only over what it was typed over
 			const el = fields(form).find((field) => field.name === name && field.value === was);
 			if (el) { el.value = typed; el.dispatchEvent(new Event("input", { bubbles: true })); }
 		}
 	}
 
-	// Sent without HTMX: done once a page of ours answers; going back brings the words back.
+	// Sent without HTMX: done, unless somebody goes back.
 	const back = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
-	try {
-		for (const key of Object.keys(sessionStorage).filter((name) => name.startsWith("draft:"))) {
-			const draft = store.get(key);
-			if (draft?.sent && back) store.set(key, { words: draft.words });
-			else if (draft?.sent) store.drop(key);
-		}
-	} catch { /* forbidden */ }
+	for (const key of can(Object.keys) ?? []) {
+		const draft = key.startsWith("draft:") && store.get(key);
+		if (draft?.sent && back) store.set(key, { words: draft.words });
+		else if (draft?.sent) store.drop(key);
+	}
 
 	on("input", (event) => {
 		all("output.counter").filter((output) => output.htmlFor.contains(event.target.id)).forEach(count);
@@ -119,9 +121,12 @@
 		const draft = key && store.get(key);
 		if (draft) store.set(key, { ...draft, sent: true });
 	});
-	on("change", (event) => { if (event.target.matches("[data-auto]")) event.target.form.requestSubmit(); });
+	on("change", ({ target: at }) => {
+		if (at.matches("[data-auto]")) at.form.requestSubmit();
+		if (at.dataset.paths) at.form.elements[at.dataset.paths].value = [...at.files].map((file) => file.webkitRelativePath || file.name).join("\n");
+	});
 
-	// -- polling that rests in hidden tabs: hx-trigger="poll" data-poll="10"
+	// -- polling
 	const due = new WeakMap();
 	function poll() {
 		if (document.hidden || !window.htmx) return;
@@ -136,7 +141,7 @@
 	setInterval(poll, 1000);
 	on("visibilitychange", poll);
 
-	// -- after a swap: focus stays, the title follows, screen readers are told
+	// -- after a swap
 	function tell(text) {
 		const live = one("#live");
 		if (live) { live.textContent = ""; setTimeout(() => { live.textContent = text; }, 50); }
@@ -168,7 +173,7 @@
 		else save(form);
 	});
 
-	// -- a failed request says so, and stays
+	// -- failed requests
 	function failed(text) {
 		const item = Object.assign(document.createElement("li"), { className: "note bad", textContent: text });
 		item.setAttribute("role", "alert");

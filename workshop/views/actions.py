@@ -133,7 +133,7 @@ def _reject(view: View, asked: Asked | None, *, main: bool = False) -> Action:
         % {"skill": view.proposal.skill_name},
         asked,
         tone="bad" if main else "quiet",
-        field=_("Why"),
+        field=_("Reason"),
         field_help=_("Kept with the proposal; the agent can read it."),
         button=_("Reject the proposal"),
     )
@@ -150,7 +150,7 @@ def _quarantine(view: View, asked: Asked | None) -> Action:
         ),
         asked,
         tone="quiet",
-        field=_("Why"),
+        field=_("Reason"),
         button=_("Lock it away"),
     )
 
@@ -193,7 +193,7 @@ def _roll_back(view: View, asked: Asked | None) -> Action:
         says % {"skill": view.proposal.skill_name},
         asked,
         tone="bad",
-        field=_("Why"),
+        field=_("Reason"),
         button=_("Roll back"),
     )
 
