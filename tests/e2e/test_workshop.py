@@ -177,7 +177,7 @@ def test_everything_works_without_javascript(two_agents, desk, person):  # noqa:
     page.click('button:has-text("Reject")')
     page.fill("#pop-reject-field", "Too early")
     revise_proposal("main", proposal.pk, content=TRIP + "- Wave.\n", caller=person)
-    page.click("#ask-reject button.btn.quiet >> nth=0")
+    page.click("#ask-reject form button.btn >> nth=0")
     assert "You had version 1 on screen" in page.inner_text(".changes")
     assert page.input_value('.asked input[name="reason"]') == "Too early"
     page.click(".asked button.btn >> nth=0")
