@@ -19,6 +19,7 @@ from plans.schedule import Timing, next_due, to_instant, upcoming
 LIMIT = 300  # plans that are looked at, runs that are listed
 OFTEN = 4  # due times a day above which a plan stands once, in words
 DAYS = 7
+PER_DAY = 40  # lines of one day
 
 
 @dataclass
@@ -41,6 +42,16 @@ class Day:
     is_today: bool
     past: list[Entry] = field(default_factory=list)
     coming: list[Entry] = field(default_factory=list)
+    more: int = 0  # lines that were left out
+
+    def trim(self) -> None:
+        """Keeps the newest past lines and the next coming ones, `PER_DAY` in all."""
+        self.past.sort(key=lambda entry: entry.at)
+        self.coming.sort(key=lambda entry: entry.at)
+        total = len(self.past) + len(self.coming)
+        self.past = self.past[-PER_DAY // 2 if self.coming else -PER_DAY :]
+        self.coming = self.coming[: PER_DAY - len(self.past)]
+        self.more = total - len(self.past) - len(self.coming)
 
     @property
     def entries(self) -> list[Entry]:
@@ -68,8 +79,7 @@ def read_week(first: date, *, zone: ZoneInfo, agent_id: str, now: datetime) -> W
     if end > now:
         cut |= _add_coming(by_date, max(start, now), end, zone, agent_id)
     for day in days:
-        day.past.sort(key=lambda entry: entry.at)
-        day.coming.sort(key=lambda entry: entry.at)
+        day.trim()
     return Week(days, cut)
 
 

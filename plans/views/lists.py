@@ -73,6 +73,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
     day = _("j M Y")
     context = {
         "week": week,
+        "cut": week.cut or any(day.more for day in week.days),
         "heading": _("%(first)s – %(last)s")
         % {"first": date_format(first, day), "last": date_format(last, day)},
         "earlier": first - timedelta(days=DAYS),

@@ -200,6 +200,17 @@ def test_a_plan_that_is_due_often_stands_once_a_day(confirmed, viewer, time_mach
     assert "every 5 minutes" in text_of(page).lower()
 
 
+def test_a_full_day_keeps_what_is_near_now_and_counts_the_rest(people, viewer):
+    make_plans(90, people["reviewer"])
+    page = viewer.get("/plans/calendar/")
+    today, tomorrow = page.context["week"].days[:2]
+    assert len(tomorrow.coming) == 40
+    assert tomorrow.more == 50
+    assert len(today.entries) <= 40
+    assert "and 50 more" in text_of(page)
+    assert "choose one agent above" in text_of(page)
+
+
 def test_a_day_with_many_runs_of_a_plan_counts_them(confirmed, viewer, time_machine):
     time_machine.move_to("2026-07-01T20:00:00Z", tick=False)
     for n in range(1, 6):

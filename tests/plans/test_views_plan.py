@@ -193,3 +193,10 @@ def test_a_viewer_sees_no_actions(confirmed, viewer):
     html = viewer.get(confirmed.get_absolute_url()).content.decode()
     assert "/do/" not in html
     assert "Change these rules" not in html
+
+
+def test_an_administrator_gets_from_page_to_admin_and_back(confirmed, administrator):
+    html = administrator.get(confirmed.get_absolute_url()).content.decode()
+    address = reverse("admin:plans_plan_change", args=[confirmed.pk])
+    assert address in html
+    assert confirmed.get_absolute_url() in administrator.get(address).content.decode()

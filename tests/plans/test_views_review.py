@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 from django.urls import reverse
@@ -176,3 +177,13 @@ def test_a_retired_plan_offers_no_decision(confirmed, reviewer, later):
     assert "Retired: nothing of it runs again." in text_of(page)
     assert 'data-key="a"' not in page.content.decode()
     assert reviewer.get(at(confirmed, "edit")).status_code == 404
+
+
+def test_a_text_that_would_hold_the_markdown_parser_is_shown_plain(written, plan_file, reviewer):
+    bomb = "[" * 15_000
+    plan_file.write_text(plan_file.read_text().replace("check the build", f"check the build {bomb}", 1))
+    reviewer.post(at(written, "look"))
+    began = time.monotonic()
+    assert reviewer.get(at(written) + "?tab=plan").status_code == 200
+    assert reviewer.get(at(written) + "?tab=diff").status_code == 200
+    assert time.monotonic() - began < 5

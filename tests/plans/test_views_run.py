@@ -52,6 +52,23 @@ def test_outcome_and_delivery_are_two_things(confirmed, viewer, shell):
     assert "The channel is closed." in said
 
 
+def test_an_error_can_have_been_delivered_all_the_same(confirmed, viewer, shell):
+    sent = queue_message(
+        agent_id="main",
+        session_key="agent:main:main",
+        text="it failed",
+        purpose="run",
+        dedupe_key="run-2",
+        caller=shell,
+    )
+    report_attempt(sent, outcome="delivered", caller=shell)
+    run = write_run(confirmed, "error", reason="It broke.", delivery=sent)
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "Outcome error" in said
+    assert "received" in said
+    assert "not received" not in said
+
+
 def test_a_real_turn_shows_its_text_and_its_archived_report_as_a_card(confirmed, agent_program, viewer):
     run = Run.objects.create(
         plan=confirmed, confirmation=confirmed.confirmations.get(), due_at=timezone.now(), trigger="manual"
