@@ -47,12 +47,13 @@ SOURCES: tuple[Source, ...] = (
 
 @dataclass(frozen=True)
 class Section:
-    """One heading of the Inbox. `total` may be more than the `lines` that are shown."""
+    """One heading of the Inbox. `more`: not all of its `total` stand on the page."""
 
     title: str | Promise
     path: str
     total: int
     lines: list[Waiting] = field(default_factory=list)
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def load_inbox(agent_id: str | None) -> Inbox:
         urgent += [line for line in lines if line.urgent]
         calm = [line for line in lines if not line.urgent]
         if calm:
-            sections.append(Section(source.title, source.path, count, calm))
+            sections.append(Section(source.title, source.path, count, calm, count > len(lines)))
     return Inbox(total, sorted(urgent, key=lambda line: line.at), sections)
 
 

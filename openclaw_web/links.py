@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.urls import NoReverseMatch, reverse
 
+from gateway.models import Delivery
 from longrun.models import LongTask
 from plans.models import Intake, Plan, Run
 from workshop.models import Proposal
@@ -121,6 +122,25 @@ def _task_pk(mention: Mention) -> int | None:
     return int(number) if prefix == "longtask" and number.isdecimal() and len(number) < 19 else None
 
 
+def _deliveries(group: list[Mention]) -> dict[Mention, Thing]:
+    """A message is known by what it is for and where it goes; its page is that of the task it is about."""
+    pks = {
+        mention: int(number) for mention in group if (number := mention.subject.partition(":")[2]).isdecimal()
+    }
+    rows = {
+        row.pk: row
+        for row in Delivery.objects.filter(pk__in=pks.values()).only(
+            "pk", "purpose", "session_key", "subject"
+        )
+    }
+    found = {}
+    for mention, pk in pks.items():
+        if row := rows.get(pk):
+            task = _task_pk(Mention("longtask", row.subject, ""))
+            found[mention] = Thing(str(row), _url("longrun:task", task) if task else "")
+    return found
+
+
 def _archives(group: list[Mention]) -> dict[Mention, Thing]:
     found = {}
     for mention in group:
@@ -153,6 +173,7 @@ _FINDERS: dict[str, Callable[[list[Mention]], dict[Mention, Thing]]] = {
     "run": _runs,
     "proposal": _proposals,
     "longtask": _tasks,
+    "delivery": _deliveries,
     "archive": _archives,
     "agent": _agents,
 }
