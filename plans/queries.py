@@ -18,6 +18,7 @@ from plans.planfile import Entry, PlanFile, read_plan_file
 from plans.planfile_check import Problem, entry_timing, find_problems, holds
 from plans.schedule import Timing, upcoming
 from plans.schedule_words import describe_timing
+from plans.sentences import tell
 from plans.services.revisions import OnDisk, default_zone, look_at_disk
 
 State = Plan.State
@@ -186,9 +187,9 @@ def waiting(agent_id: str | None, limit: int) -> list[Waiting]:
 def _plan_line(plan: Plan) -> Waiting:
     number = plan.current.number if plan.current else 0
     if plan.state == State.HELD:
-        why, tone = plan.state_reason, "bad"
+        why, tone = tell(plan.state_reason), "bad"
     elif plan.state == State.PAUSED:
-        why, tone = plan.state_reason, "warn"
+        why, tone = tell(plan.state_reason), "warn"
     else:
         why, tone = (
             _("Revision %(number)d has to be read and confirmed; nothing is scheduled.") % {"number": number},
