@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from agents.config import ConfigProblem, Mark, mark_of, read_config
 from agents.entries import Agent, Listing, Oddity, list_agents
 from agents.errors import AgentsError
+from agents.keeping import follow_roster, keep_roster, listing_of
 from agents.models import GoodRoster, MadeAgent
-from agents.services import follow_roster, keep_roster, listing_of
 from agents.variables import Variables
 from openclaw_web.paths import state_dir
 

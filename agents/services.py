@@ -1,21 +1,18 @@
-"""Every write about agents: those made in the dashboard, the last good roster, the roots the archives know."""
+"""Making, changing and removing agents of the dashboard. What a roster leaves behind is in `agents.keeping`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.utils.translation import gettext as _
 
-from agents.entries import Agent, Listing, normal_id
+from agents.entries import normal_id
 from agents.errors import AgentsError
-from agents.models import GoodRoster, MadeAgent
-from archives.models import Workspace
+from agents.models import MadeAgent
+from agents.roster import sync_workspaces
 from gateway import audit, events
 from gateway.callers import ADMIN, Caller
 
@@ -60,6 +57,7 @@ def make_agent(
         ) from None
     audit.record(caller, "agent.make", subject=agent_id, agent_id=agent_id, detail={"workspace": str(root)})
     events.publish("agent.made", agent_id=agent_id, subject=made.name, caller=caller)
+    sync_workspaces()
     return made
 
 
@@ -76,6 +74,7 @@ def change_agent(
     moved = {"from": before, "to": made.workspace} if made.workspace != before else {}
     audit.record(caller, "agent.change", subject=made.agent_id, agent_id=made.agent_id, detail=moved)
     events.publish("agent.changed", agent_id=made.agent_id, subject=made.name, caller=caller)
+    sync_workspaces()
     return made
 
 
@@ -86,6 +85,7 @@ def remove_agent(made: MadeAgent, caller: Caller) -> None:
     made.delete()
     audit.record(caller, "agent.remove", subject=agent_id, agent_id=agent_id)
     events.publish("agent.removed", agent_id=agent_id, subject=name, caller=caller)
+    sync_workspaces()
 
 
 def checked_name(name: str) -> str:
@@ -120,60 +120,3 @@ def checked_workspace(text: str) -> Path:
     if path.exists() and not path.is_dir():
         raise AgentsError(_("%(path)s is not a folder.") % {"path": path}, code="bad_workspace")
     return path
-
-
-def keep_roster(source: Path, listing: Listing, read_at: datetime) -> None:
-    """Remembers a roster that could be read, for the time when the file cannot be."""
-    agents = [
-        {**asdict(agent), "workspace": str(agent.workspace), "agent_dir": str(agent.agent_dir)}
-        for agent in listing.agents
-    ]
-    GoodRoster.objects.update_or_create(
-        source=str(source),
-        defaults={
-            "agents": agents,
-            "default_id": listing.default_id,
-            "ownership": listing.ownership,
-            "selection_required": listing.selection_required,
-            "session_scope": listing.session_scope,
-            "read_at": read_at,
-        },
-    )
-
-
-def listing_of(kept: GoodRoster) -> Listing:
-    """The listing that was kept."""
-    return Listing(
-        agents=tuple(
-            Agent(
-                **{
-                    **row,
-                    "workspace": Path(row["workspace"]),
-                    "agent_dir": Path(row["agent_dir"]),
-                    "unset": tuple(row["unset"]),
-                }
-            )
-            for row in kept.agents
-        ),
-        ownership=kept.ownership,  # type: ignore[arg-type]
-        default_id=kept.default_id,
-        selection_required=kept.selection_required,
-        session_scope=kept.session_scope,
-    )
-
-
-def follow_roster(agents: Iterable[Agent]) -> int:
-    """Gives the archives one root per agent; agents whose path names an unset variable have none.
-
-    Only rows that differ are written. Returns how many roots there are.
-    """
-    wanted = {agent.id: (str(agent.workspace), agent.name) for agent in agents if not agent.unset}
-    known = {row.agent_id: (row.root, row.label) for row in Workspace.objects.all()}
-    if wanted == known:
-        return len(wanted)
-    with transaction.atomic():
-        for agent_id, (root, label) in wanted.items():
-            if known.get(agent_id) != (root, label):
-                Workspace.objects.update_or_create(agent_id=agent_id, defaults={"root": root, "label": label})
-        Workspace.objects.exclude(agent_id__in=wanted).delete()
-    return len(wanted)

@@ -80,9 +80,18 @@ def build(world: World) -> None:
     report = _create(
         world, "main", "weekly-report", "Write the studio's weekly report from hours and archives.", REPORT
     )
-    _apply(world, report)
     disks = _create(world, "ops", "disk-check", "每周检查磁盘，报告最满的目录和变化。", DISKS)
-    _apply(world, disks)
+    for live in (report, disks):
+        apply_proposal(live.agent_id, live.pk, expected_revision_hash=live.revision_hash, caller=world.caller)
+    _pending(world)
+    _decided(world)
+    for place in (state_dir() / "skill-workshop", *(agent.agent_dir for agent in load_roster().agents)):
+        if place.is_dir():
+            world.adopt(place)
+
+
+def _pending(world: World) -> None:
+    """What waits for a reviewer: a change, a new skill with support files and a remark, another new one."""
     change = propose_update(
         "main",
         skill_name="weekly-report",
@@ -104,28 +113,18 @@ def build(world: World) -> None:
             {"path": "references/checklist.md", "content": TRIP_CHECK},
         ],
     )
-    add_comment(
-        "main",
-        trip.pk,
-        body="Name the time zone of every departure.",
-        path="templates/plan.md",
-        line=3,
-        caller=world.caller,
-    )
-    _create(
-        world,
-        "ops",
-        "backup-drill",
-        "每季度从备份恢复一次，并证明数据一致。",
-        DRILL,
-        goal="上次演练缺少行数比较。",
-    )
-    dashboards = _create(
-        world, "main", "fetch-dashboards", "Fetch the newest dashboards before the meeting.", DASHBOARDS
-    )
-    quarantine_proposal(
-        "main", dashboards.pk, reason="It runs a script from the network unread.", caller=world.caller
-    )
+    remark = "Name the time zone of every departure."
+    add_comment("main", trip.pk, body=remark, path="templates/plan.md", line=3, caller=world.caller)
+    about = "每季度从备份恢复一次，并证明数据一致。"
+    _create(world, "ops", "backup-drill", about, DRILL, goal="上次演练缺少行数比较。")
+
+
+def _decided(world: World) -> None:
+    """One that is locked away, one that was rejected."""
+    about = "Fetch the newest dashboards before the meeting."
+    dashboards = _create(world, "main", "fetch-dashboards", about, DASHBOARDS)
+    why = "It runs a script from the network unread."
+    quarantine_proposal("main", dashboards.pk, reason=why, caller=world.caller)
     greetings = _create(world, "main", "greetings", "Greet before every answer.", GREETINGS)
     reject_proposal(
         "main",
@@ -134,7 +133,6 @@ def build(world: World) -> None:
         reason="SOUL.md says the opposite: short first.",
         caller=world.caller,
     )
-    _adopt(world)
 
 
 def remove(world: World) -> None:
@@ -178,16 +176,3 @@ def _create(
     )
     world.note("workshop.proposal", made.pk)
     return made
-
-
-def _apply(world: World, proposal: Proposal) -> None:
-    apply_proposal(
-        proposal.agent_id, proposal.pk, expected_revision_hash=proposal.revision_hash, caller=world.caller
-    )
-
-
-def _adopt(world: World) -> None:
-    """The generations in the state dir and the live skills in the agents' folders."""
-    for place in (state_dir() / "skill-workshop", *(agent.agent_dir for agent in load_roster().agents)):
-        if place.is_dir():
-            world.adopt(place)

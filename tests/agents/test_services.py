@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from agents.errors import AgentsError
 from agents.models import MadeAgent
 from agents.services import change_agent, make_agent, remove_agent
+from archives.models import Workspace
 from gateway.errors import GatewayError
 from gateway.models import AuditEntry, LedgerEvent
 
@@ -107,3 +108,12 @@ def test_the_database_keeps_ids_normal_and_places_absolute():
 def test_a_label_too_long_for_the_trail_is_cut(shell):
     made = make_agent(replace(shell, label="x" * 500), agent_id="a")
     assert made.made_by == "x" * 200
+
+
+def test_the_archives_know_a_new_agent_at_once_and_forget_one_that_left(shell, state_dir, tmp_path):
+    made = make_agent(shell, agent_id="a")
+    assert dict(Workspace.objects.values_list("agent_id", "root")) == {"a": str(state_dir / "workspace-a")}
+    change_agent(made, shell, name="A", workspace=str(tmp_path / "moved"))
+    assert dict(Workspace.objects.values_list("agent_id", "root")) == {"a": str(tmp_path / "moved")}
+    remove_agent(made, shell)
+    assert not Workspace.objects.exists()
