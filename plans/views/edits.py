@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from uuid import UUID
 from zoneinfo import available_timezones
 
@@ -23,6 +24,12 @@ from plans.planfile_write import put_entry
 from plans.services.decisions import edit_plan, set_schedule
 from plans.services.revisions import default_zone, follow_file
 from plans.views.shared import Reading, find_plan, find_revision, may_act, read_text, revision_diff
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> tuple[str, ...]:
+    """Every IANA zone, for the form's suggestions; found by walking folders, so once a process."""
+    return tuple(sorted(available_timezones()))
 
 
 @role_required("reviewer")
@@ -140,11 +147,12 @@ def _show(
         "max_bytes": LONGEST_ENTRY,
         "problem": problem or (refused if checked else ""),
         "conflict": conflict,
+        "conflict_says": _("Nothing was written. Saving again puts your text over what stands there now."),
         "saw": before,
         "since": [revision_diff(plan, before, revision)] if before is not None else [],
         "rhythm_form": typed or _rhythm_of(plan, reading),
         "rhythm_problem": rhythm_problem,
-        "zones": sorted(available_timezones()),
+        "zones": zone_names(),
         "may_act": may_act(request),
         **reading.context(),
     }

@@ -248,7 +248,12 @@ def _conflict(plan: Plan, revision: Revision, asked: Asked) -> dict[str, object]
             .first()
         )
         since: list[FileDiff] = [revision_diff(plan, saw, revision)] if saw is not None else []
-        return {"conflict": asked.conflict, "saw": saw, "since": since}
+        says = (
+            _("Nothing was sent.")
+            if asked.ask == "changes"
+            else _("Nothing was confirmed and nothing is scheduled.")
+        )
+        return {"conflict": asked.conflict, "conflict_says": says, "saw": saw, "since": since}
     seen = look_at_disk(plan)
     if seen.file is None:
         return {"disk_note": seen.error}

@@ -166,6 +166,15 @@ def test_rules_for_bad_days_are_changed_without_a_new_confirmation(confirmed, re
     assert "The time limit is 10 seconds to 24 hours." in text_of(refused)
 
 
+def test_sending_each_result_to_the_session_is_a_choice_told_in_words(confirmed, reviewer):
+    assert "Stays here; nothing is sent." in page_of(reviewer, confirmed)
+    address = reverse("plans:settings", args=[confirmed.uid])
+    reviewer.post(address, {"missed": "run_once", "time_limit": "900", "announce": "on"})
+    assert "Sent to the session of the plan; each run shows whether it arrived." in page_of(
+        reviewer, confirmed
+    )
+
+
 def test_any_two_revisions_have_a_page_of_their_difference(confirmed, plan_file, viewer, reviewer, later):
     plan_file.write_text(plan_file.read_text().replace("check the build", "check the tests"))
     reviewer.post(reverse("plans:look", args=[confirmed.uid]))
