@@ -248,22 +248,25 @@ def _read_json(out: str) -> Reply | None:
         answer = json.loads(out)
     except ValueError:
         return None
-    if not isinstance(answer, dict):
-        return None
-    result = answer.get("result") if isinstance(answer.get("result"), dict) else answer
+    result = _object(answer, "result") or _object({"it": answer}, "it")
     payloads = result.get("payloads")
     if not isinstance(payloads, list):
         return None
     texts = [str(item["text"]) for item in payloads if isinstance(item, dict) and item.get("text")]
-    meta = result.get("meta") if isinstance(result.get("meta"), dict) else {}
-    agent = meta.get("agentMeta") if isinstance(meta.get("agentMeta"), dict) else {}
-    usage = agent.get("usage") if isinstance(agent.get("usage"), dict) else {}
+    agent = _object(_object(result, "meta"), "agentMeta")
+    usage = _object(agent, "usage")
     known = {
         key: usage[key] for key in ("input", "output", "cacheRead", "cacheWrite", "total") if key in usage
     }
     if agent.get("model"):
         known["model"] = str(agent["model"])
     return Reply("\n\n".join(texts), known)
+
+
+def _object(holder: Any, key: str) -> dict[str, Any]:
+    """The JSON object under `key`, or an empty one where there is none or something else."""
+    found = holder.get(key) if isinstance(holder, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 RUNNERS: list[Runner] = [CommandRunner()]

@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 from django.apps import AppConfig, apps
 from django.core import checks
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -29,7 +32,7 @@ def make_guards(using: str = DEFAULT_DB_ALIAS, **_kwargs: object) -> None:
         guards.install(connection)
 
 
-def check_guards(databases: list[str] | None = None, **_kwargs: object) -> list[checks.CheckMessage]:
+def check_guards(databases: Sequence[str] | None = None, **_kwargs: Any) -> list[checks.CheckMessage]:
     """`manage.py check --database default`: a database that lost its triggers is not safe to run on."""
     found: list[checks.CheckMessage] = []
     table = apps.get_model("plans", "Run")._meta.db_table

@@ -182,7 +182,9 @@ def cron_runs(params: RunsParams, caller: Caller) -> dict[str, Any]:
     """Ended runs in the peer's shape, of one job or of all."""
     runs = list_runs().filter(status=Run.Status.ENDED)
     if params.id is not None or params.job_id is not None:
-        runs = runs.filter(plan=_job(JobParams(id=params.id, jobId=params.job_id), caller))
+        runs = runs.filter(
+            plan=_job(JobParams.model_validate({"id": params.id, "jobId": params.job_id}), caller)
+        )
     if caller.agent_ids is not None:
         runs = runs.filter(plan__agent_id__in=caller.agent_ids)
     if params.statuses:

@@ -16,6 +16,7 @@ from gateway import audit, events
 from gateway.callers import WRITE, Caller
 from gateway.deliveries import DeliveryError, attempt_delivery, queue_message
 from gateway.errors import FORBIDDEN
+from gateway.models import User
 from plans.errors import PlansError
 from plans.models import ChangeRequest, Confirmation, Plan, Revision, Schedule
 from plans.planfile import PlanFile
@@ -110,7 +111,7 @@ def _confirm(plan: Plan, digest: str, file: PlanFile, caller: Caller, now: datet
             plan=plan,
             revision=revision,
             digest=revision.file_digest,
-            person=caller.user,
+            person=_person(caller),
             address=caller.address,
             request_id=caller.request_id,
             confirmed_at=now,
@@ -127,6 +128,12 @@ def _confirm(plan: Plan, digest: str, file: PlanFile, caller: Caller, now: datet
             caller=caller,
         )
     return confirmation
+
+
+def _person(caller: Caller) -> User:
+    if caller.user is None:
+        raise PlansError(_("Only a signed-in person can confirm a plan."), code="PEOPLE_ONLY")
+    return caller.user
 
 
 def _require_open(plan: Plan, revision: Revision | None) -> None:

@@ -156,7 +156,9 @@ def _move_on(due: list[Schedule]) -> None:
 def _rows_of(schedule: Schedule, now: datetime, off_since: datetime | None, busy: bool) -> list[Run]:
     """A row for each instant that became due; moves `last_due_at`."""
     plan = schedule.plan
-    after = schedule.next_due_at - timedelta(microseconds=1)  # type: ignore[operator]
+    if schedule.next_due_at is None:
+        return []
+    after = schedule.next_due_at - timedelta(microseconds=1)
     instants, count = due_between(schedule.timing, after, now, newest=MOST_MISSED_ROWS)
     if not instants:
         return []

@@ -118,6 +118,18 @@ def do_enqueue_again(options: dict) -> int:
     return len(runs)
 
 
+def do_run_again(options: dict) -> str:
+    """A run by hand of the first plan, queued."""
+    from gateway.callers import command_caller
+    from plans.models import Plan
+    from plans.services import lifecycle
+    from plans.services.queue import enqueue_runs
+
+    run = lifecycle.run_now(Plan.objects.order_by("pk")[0], caller=command_caller())
+    enqueue_runs([run.pk])
+    return str(run.uid)
+
+
 def do_rows(options: dict) -> list[dict]:
     from plans.models import Run
 
@@ -129,6 +141,7 @@ def do_rows(options: dict) -> list[dict]:
             "code": run.code,
             "late": (run.started_at - run.due_at) / timedelta(seconds=1) if run.started_at else None,
             "plan": str(run.plan.uid),
+            "owner": run.owner,
         }
         for run in Run.objects.select_related("plan").order_by("due_at", "pk")
     ]

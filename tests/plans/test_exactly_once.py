@@ -1,6 +1,8 @@
 """Whatever is killed, doubled or run twice: one row for a due instant, one execution, never two."""
 
+import os
 import shutil
+import signal
 import subprocess
 import uuid
 from collections import Counter
@@ -72,6 +74,21 @@ def test_killed_while_the_agent_works_leaves_interrupted_and_ends_the_program(wo
     assert len(world.executions()) == 1
     # The program did not outlive its worker: 40 seconds later there is still no report of it.
     assert list((world.folder / "workspace").rglob("report.md")) == []
+
+
+def test_a_worker_killed_alone_leaves_one_interrupted_run_and_the_cluster_goes_on(world):
+    """As by the system when memory is short: only the busy worker dies."""
+    world.environment["AGENT_SLEEP"] = "40"
+    world.do("setup", at=BEFORE, schedule=AT)
+    world.do("tick", at=NOW)
+    cluster = world.start("cluster", queue="turns", at=NOW)
+    world.wait("the program to start", lambda: len(world.executions()) == 1)
+    os.kill(int(world.do("rows")[0]["owner"].split("/")[2]), signal.SIGKILL)
+    world.do("tick", at=NOW)
+    assert [row["outcome"] for row in world.do("rows")] == ["interrupted"]
+    world.do("run_again", at="2030-01-07T09:01:00Z")
+    world.wait("the next run to start", lambda: len(world.executions()) == 2)
+    assert cluster.poll() is None
 
 
 def test_where_the_plan_allows_it_an_interrupted_run_runs_again_once(world):
