@@ -91,6 +91,8 @@ def review_page(
     if status != 200:
         # The address on screen stays the page's, not the one that was posted to.
         response["HX-Push-Url"] = "false"
+    elif "landed" in request.GET:
+        response["HX-Push-Url"] = request.path
     if request.GET.get("view") in ("split", "unified"):
         response.set_cookie(shown.SPLIT_COOKIE, request.GET["view"], max_age=31536000, samesite="Lax")
     return response
