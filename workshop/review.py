@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from openclaw_web.linematch import matching_runs
 from workshop import bundle, live, safefiles, sentences, supportpaths, targets
 from workshop.desks import Desk
 from workshop.errors import FileProblem
@@ -108,11 +108,7 @@ def _loss_warnings(desk: Desk, proposal: Proposal, stored: Bundle) -> list[Notic
 
 def kept_share(before: Sequence[str], after: Sequence[str]) -> float:
     """The share of `before`'s lines that stand, in order, in `after`; bounded in time for large texts."""
-    if len(before) * len(after) > 4_000_000:
-        remaining = set(after)
-        return sum(line in remaining for line in before) / len(before)
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return sum(block.size for block in matcher.get_matching_blocks()) / len(before)
+    return sum(length for _old, _new, length in matching_runs(before, after)) / len(before)
 
 
 def require_no_risks(desk: Desk, proposal: Proposal, stored: Bundle) -> None:

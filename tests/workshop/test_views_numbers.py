@@ -110,7 +110,7 @@ def test_twenty_thousand_decided_proposals_and_fifty_large_ones_change_neither_c
     body = TRIP + "".join(
         f"- Step {number}: compare and ask, {number * 7919 % 997}.\n" for number in range(1150)
     )
-    for number in range(40):
+    for number in range(48):
         propose(person, name=f"large {number}", content=body[:39_900])
     more_skills(two_agents, 190)
     after = {url: questions(reviewer, url) for url in pages_of(pending)}

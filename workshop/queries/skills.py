@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from gateway.callers import Caller
@@ -78,10 +80,13 @@ def collection(caller: Caller, agent_id: str | None) -> Collection:
 
 def _rows(found: list[tuple[Desk, live.Skill]]) -> list[SkillRow]:
     hashes = {lock_name(desk.id, skill.dir) for desk, skill in found}
-    origins: dict[str, Proposal] = {}
+    # The newest applied proposal of each folder, picked by the database: a long history stays there.
+    newest = Window(
+        RowNumber(), partition_by=F("target_hash"), order_by=[F("applied_at").desc(), F("id").desc()]
+    )
     applied = Proposal.objects.filter(target_hash__in=hashes, status=Proposal.Status.APPLIED)
-    for proposal in applied.defer("record_json", "target_tree_json").order_by("applied_at"):
-        origins[proposal.target_hash] = proposal
+    picked = applied.annotate(place=newest).filter(place=1).order_by()
+    origins = {item.target_hash: item for item in picked.defer("record_json", "target_tree_json")}
     written = dict(
         RollbackFile.objects.filter(
             rollback_id__in=[item.pk for item in origins.values()], path=bundle.SKILL_NAME
