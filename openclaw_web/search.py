@@ -11,9 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.roster import load_roster
 from archives import queries as archives
+from gateway.callers import Caller
 from longrun.models import LongTask
 from plans import queries as plans
 from workshop.queries import desk as proposals
+from workshop.queries import skills
 
 FOUND = 8  # of each kind
 
@@ -37,10 +39,10 @@ class Group:
     more_url: str = ""
 
 
-Finder = Callable[[str, str | None], list[Hit]]
+Finder = Callable[[str, str | None, Caller], list[Hit]]
 
 
-def _plans(query: str, agent_id: str | None) -> list[Hit]:
+def _plans(query: str, agent_id: str | None, caller: Caller) -> list[Hit]:
     rows = plans.list_plans(agent_id=agent_id, text=query)[:FOUND]
     return [
         Hit(str(row), row.get_absolute_url(), row.get_state_display(), row.state_at, row.agent_id)
@@ -48,7 +50,7 @@ def _plans(query: str, agent_id: str | None) -> list[Hit]:
     ]
 
 
-def _proposals(query: str, agent_id: str | None) -> list[Hit]:
+def _proposals(query: str, agent_id: str | None, caller: Caller) -> list[Hit]:
     rows = proposals.find(agent_id, text=query)[:FOUND]
     return [
         Hit(
@@ -62,7 +64,22 @@ def _proposals(query: str, agent_id: str | None) -> list[Hit]:
     ]
 
 
-def _archived(query: str, agent_id: str | None) -> list[Hit]:
+def _skills(query: str, agent_id: str | None, caller: Caller) -> list[Hit]:
+    wanted = query.casefold()
+    return [
+        Hit(
+            row.skill.name,
+            reverse("workshop:skill", args=[row.desk.id, row.skill.dir]),
+            row.skill.description,
+            row.changed_at,
+            row.desk.id,
+        )
+        for row in skills.collection(caller, agent_id).skills
+        if wanted in f"{row.skill.name} {row.skill.key} {row.skill.description}".casefold()
+    ]
+
+
+def _archived(query: str, agent_id: str | None, caller: Caller) -> list[Hit]:
     page = archives.search_files(archives.Filter(agent_id=agent_id or "", query=query), limit=FOUND)
     return [
         Hit(
@@ -76,7 +93,7 @@ def _archived(query: str, agent_id: str | None) -> list[Hit]:
     ]
 
 
-def _tasks(query: str, agent_id: str | None) -> list[Hit]:
+def _tasks(query: str, agent_id: str | None, caller: Caller) -> list[Hit]:
     rows = LongTask.objects.of_agent(agent_id or "").filter(
         Q(name__icontains=query) | Q(goal__icontains=query)
     )
@@ -92,7 +109,7 @@ def _tasks(query: str, agent_id: str | None) -> list[Hit]:
     ]
 
 
-def _agents(query: str, agent_id: str | None) -> list[Hit]:
+def _agents(query: str, agent_id: str | None, caller: Caller) -> list[Hit]:
     wanted = query.casefold()
     return [
         Hit(agent.name, reverse("agents:agent", args=[agent.id]), str(agent.workspace), agent_id=agent.id)
@@ -105,6 +122,7 @@ def _agents(query: str, agent_id: str | None) -> list[Hit]:
 # (heading, icon, finder), in the order of the rail; an app joins with a line here.
 FINDERS: tuple[tuple[str | Promise, str, Finder], ...] = (
     (_("Plans"), "clipboard-check", _plans),
+    (_("Skills"), "book-open", _skills),
     (_("Skill proposals"), "hammer", _proposals),
     (_("Archived files"), "archive", _archived),
     (_("Tasks"), "timer", _tasks),
@@ -112,7 +130,7 @@ FINDERS: tuple[tuple[str | Promise, str, Finder], ...] = (
 )
 
 
-def search_everywhere(query: str, agent_id: str | None) -> list[Group]:
+def search_everywhere(query: str, agent_id: str | None, caller: Caller) -> list[Group]:
     """What every app finds for `query` within `agent_id` (None: every agent); empty groups are left out."""
-    groups = [Group(title, icon, finder(query, agent_id)[:FOUND]) for title, icon, finder in FINDERS]
+    groups = [Group(title, icon, finder(query, agent_id, caller)[:FOUND]) for title, icon, finder in FINDERS]
     return [group for group in groups if group.hits]

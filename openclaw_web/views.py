@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from agents.roster import load_roster
 from gateway.access import role_required
+from gateway.callers import caller_of
 from gateway.clusters import worst_cluster
 from openclaw_web.activity import TABS, load_activity, read_filters
 from openclaw_web.health import recent_failures, run_checks, schedule_lines
@@ -93,7 +94,8 @@ def activity(request: HttpRequest) -> HttpResponse:
 def search(request: HttpRequest) -> HttpResponse:
     """What every app finds for `q`, in the order of the rail."""
     query = request.GET.get("q", "").strip()[:200]
-    groups = search_everywhere(query, request.agent_id or None) if query else []  # type: ignore[attr-defined]
+    agent_id = request.agent_id or None  # type: ignore[attr-defined]
+    groups = search_everywhere(query, agent_id, caller_of(request)) if query else []
     return render_page(
         request, "openclaw_web/search.html", {"query": query, "groups": groups}, region="results"
     )
