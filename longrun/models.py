@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from gateway.models import Delivery
 from longrun.machine import NO_ADVANCE, OPEN, STARTED, WORKING
@@ -59,12 +60,12 @@ class LongTask(models.Model):
     """
 
     class State(models.TextChoices):
-        ANALYZING = "analyzing", _("analyzing")
-        EXECUTING = "executing", _("executing")
-        WAITING = "waiting", _("waiting")
-        BLOCKED = "blocked", _("blocked")
-        HANDOFF = "handoff", _("handed off")
-        DONE = "done", _("done")
+        ANALYZING = "analyzing", pgettext_lazy("task state", "analyzing")
+        EXECUTING = "executing", pgettext_lazy("task state", "executing")
+        WAITING = "waiting", pgettext_lazy("task state", "waiting")
+        BLOCKED = "blocked", pgettext_lazy("task state", "blocked")
+        HANDOFF = "handoff", pgettext_lazy("task state", "handed off")
+        DONE = "done", pgettext_lazy("task state", "done")
 
     class WaitingKind(models.TextChoices):
         NONE = "", "–"

@@ -180,7 +180,7 @@ def _as_waiting(task: LongTask, now: datetime) -> Waiting:
     lost = task.finding == LongTask.Finding.LOST
     at = task.finding_at or task.updated_at
     if task.state == State.BLOCKED and not lost:
-        word = _("blocked")
+        word = task.get_state_display()
         why = _("Stuck at: %(stuck)s · missing: %(missing)s · suggested: %(suggestion)s") % {
             "stuck": task.stuck_at,
             "missing": task.missing,

@@ -57,14 +57,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A task as the board shows it: its clock is of the last visible sign, `warn_after` and `bad_after` in seconds."""
+    """A task as the board shows it: its clock is of the last visible sign, its limits `warn_after` and `bad_after`."""
 
     task: LongTask
     tone: str
     age: timedelta | None
     seen_at: datetime | None
-    warn_after: int
-    bad_after: int
+    warn_after: timedelta
+    bad_after: timedelta
 
     @classmethod
     def of(cls, task: LongTask, now: datetime) -> "Card":
@@ -75,8 +75,8 @@ class Card:
             tone=tone,
             age=age,
             seen_at=task.last_visible_at or task.started_at,
-            warn_after=int(every.total_seconds()),
-            bad_after=int(max(task.limit, every).total_seconds()),
+            warn_after=every,
+            bad_after=max(task.limit, every),
         )
 
     @property
@@ -88,12 +88,25 @@ class Card:
         return FINDING_TONES.get(self.task.finding, "")
 
     @property
+    def seen_ms(self) -> str:
+        """The instant of the last visible sign in milliseconds since 1970, for the script."""
+        return str(int(self.seen_at.timestamp() * 1000)) if self.seen_at else ""
+
+    @property
+    def warn_ms(self) -> str:
+        return str(int(self.warn_after.total_seconds() * 1000))
+
+    @property
+    def bad_ms(self) -> str:
+        return str(int(self.bad_after.total_seconds() * 1000))
+
+    @property
     def clock(self) -> str:
-        """The age as `m:ss` or `h:mm:ss`, which the script counts on."""
-        seconds = max(0, int(self.age.total_seconds())) if self.age is not None else 0
-        hours, rest = divmod(seconds, 3600)
-        minutes, left = divmod(rest, 60)
-        return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+        """The age as `hh:mm:ss`, from which the script counts on; empty from a day on."""
+        seconds = max(0, int(self.age.total_seconds())) if self.age is not None else 86_400
+        if seconds >= 86_400:
+            return ""
+        return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def sign_tone(task: LongTask, now: datetime | None = None) -> tuple[str, timedelta | None]:

@@ -22,6 +22,7 @@ from longrun.services.people import decide
 from longrun.shown import Card
 from openclaw_web.htmx import render_page, wants_region
 
+_LIVE = ("task-live", "task-timeline")
 _SHOWN = 6
 _PAGE = 30
 
@@ -64,7 +65,8 @@ def board(request: HttpRequest) -> HttpResponse:
 def task(request: HttpRequest, pk: int) -> HttpResponse:
     """One task: what it says, what was seen, its messages, its timeline and the actions."""
     row = _task(pk)
-    if wants_region(request, "task-live") and request.GET.get("mark") == queries.task_mark(row):
+    asked = any(wants_region(request, region) for region in _LIVE)
+    if asked and request.GET.get("mark") == queries.task_mark(row):
         return HttpResponse(status=204)
     return _page(request, row)
 
@@ -135,10 +137,10 @@ def _page(
         "failed": failed,
         "boundaries": Boundary.objects.exists(),
         "mark": queries.task_mark(row),
+        "earlier": bool(before),
     }
-    return render_page(
-        request, "longrun/task.html", context, region="task-live", status=422 if failed else 200
-    )
+    region = next((one for one in _LIVE if wants_region(request, one)), None)
+    return render_page(request, "longrun/task.html", context, region=region, status=422 if failed else 200)
 
 
 def _column(state: str, total: int, rows: list[LongTask], size: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-/* The one script of ours; pages work without it. docs/design.md tells what it reads. */
+/* What it reads: docs/design.md */
 (() => {
 	"use strict";
 	const all = (css, root = document) => [...root.querySelectorAll(css)];
@@ -69,7 +69,6 @@
 		if (copy) { one(`#${copy}`).select(); document.execCommand("copy"); }
 	});
 
-	// -- bytes
 	function count(output) {
 		const field = document.getElementById(output.htmlFor.value);
 		if (!field) return;
@@ -79,7 +78,7 @@
 		output.classList.toggle("over", size > output.dataset.max);
 	}
 
-	// -- drafts; the storage may be full or forbidden
+	// -- drafts
 	const can = (act) => { try { return act(sessionStorage); } catch { return null; } };
 	const store = {
 		get: (key) => can((kept) => JSON.parse(kept.getItem(key))),
@@ -97,13 +96,11 @@
 
 	function restore(form) {
 		for (const [name, was, typed] of store.get(keyOf(form))?.words ?? []) {
-			// only over what it was typed over
 			const el = fields(form).find((field) => field.name === name && field.value === was);
 			if (el) { el.value = typed; el.dispatchEvent(new Event("input", { bubbles: true })); }
 		}
 	}
 
-	// Sent without HTMX: done, unless somebody goes back.
 	const back = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 	for (const key of can(Object.keys) ?? []) {
 		const draft = key.startsWith("draft:") && store.get(key);
@@ -126,16 +123,21 @@
 		if (at.dataset.paths) at.form.elements[at.dataset.paths].value = [...at.files].map((file) => file.webkitRelativePath || file.name).join("\n");
 	});
 
-	// -- polling
+	// -- polling and clocks
 	const due = new WeakMap();
 	function poll() {
 		if (document.hidden || !window.htmx) return;
+		const now = Date.now();
+		for (const { dataset: at, lastElementChild: el } of all("[data-clock]")) {
+			const age = Math.max(now - at.clock, 0);
+			el.textContent = new Date(age).toISOString().slice(11, 19);
+			at.tone = age > at.bad ? "bad" : age > at.warn ? "warn" : "ok";
+		}
 		for (const el of all("[data-poll]")) {
-			const now = Date.now();
 			const first = !due.has(el);
-			if (!first && now < due.get(el)) continue;
+			if (now < due.get(el)) continue;
 			due.set(el, now + el.dataset.poll * 1000);
-			if (!first) window.htmx.trigger(el, "poll");
+			if (!first) htmx.trigger(el, "poll");
 		}
 	}
 	setInterval(poll, 1000);
@@ -173,7 +175,6 @@
 		else save(form);
 	});
 
-	// -- failed requests
 	function failed(text) {
 		const item = Object.assign(document.createElement("li"), { className: "note bad", textContent: text });
 		item.setAttribute("role", "alert");

@@ -42,11 +42,11 @@ def test_the_board_shows_each_state_with_goal_next_step_and_truths(clock, begin,
 
 def test_the_clock_of_a_card_starts_at_the_last_visible_sign_and_has_its_limits(clock, begin, viewer):
     begin(progress_every="3m")
-    for seconds, tone, shown in ((180, "ok", "3:00"), (1, "warn", "3:01"), (420, "bad", "10:01")):
+    for seconds, tone, shown in ((180, "ok", "00:03:00"), (1, "warn", "00:03:01"), (420, "bad", "00:10:01")):
         clock.shift(seconds)
         page = text_of(viewer.get("/tasks/"))
-        assert f'data-warn="180" data-bad="600" data-tone="{tone}"' in page
-        assert f'<span class="nums" data-count>{shown}</span>' in page
+        assert f'data-warn="180000" data-bad="600000" data-tone="{tone}"' in page
+        assert f'<span class="nums">{shown}</span>' in page
 
 
 def test_the_agent_switch_limits_the_board(begin, viewer, shell):
@@ -101,7 +101,8 @@ def test_the_board_makes_the_same_queries_with_hundreds_of_tasks(db, begin, view
 
 def test_polling_answers_204_until_something_happened(clock, begin, viewer, agent_caller):
     task = begin()
-    for address, region in (("/tasks/", "board"), (f"/tasks/{task.pk}/", "task-live")):
+    one = f"/tasks/{task.pk}/"
+    for address, region in (("/tasks/", "board"), (one, "task-live"), (one, "task-timeline")):
         headers = {"HX-Request": "true", "HX-Target": region}
         mark = viewer.get(address).context["mark"]
         assert viewer.get(address, {"mark": mark}, headers=headers).status_code == 204
