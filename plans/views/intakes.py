@@ -40,9 +40,7 @@ def start(request: HttpRequest) -> HttpResponse:
     caller = caller_of(request)
     wish, problem = request.GET.get("wish", "")[:4000], ""
     agents = agent_choices(caller)
-    chosen = (
-        request.POST.get("agent") or request.GET.get("for") or request.agent_id or load_roster().default_id
-    )  # type: ignore[attr-defined]
+    chosen = request.POST.get("agent") or request.GET.get("for") or _agent_at_hand(request)
     if request.method == "POST":
         wish = request.POST.get("wish", "")
         zone = timezone.get_current_timezone_name()
@@ -60,6 +58,11 @@ def start(request: HttpRequest) -> HttpResponse:
         "may_act": may_act(request),
     }
     return render_page(request, "plans/start.html", context, status=422 if problem else 200)
+
+
+def _agent_at_hand(request: HttpRequest) -> str:
+    """The agent that is looked at, else the roster's default."""
+    return request.agent_id or load_roster().default_id  # type: ignore[attr-defined]
 
 
 def _examples() -> list[str]:

@@ -66,7 +66,7 @@ def show_plan(
     page = list_runs(plan, size=RUNS_SHOWN)
     runs = _with(page.rows, plan)
     confirmation = _last_confirmation(plan)
-    context = {
+    context: dict[str, object] = {
         "plan": plan,
         "schedule": schedule,
         "runs": runs,
