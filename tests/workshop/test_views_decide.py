@@ -34,7 +34,8 @@ def test_after_a_decision_the_next_item_opens(two_agents, reviewer, person):
     answer = decide(reviewer, second, "reject", reason="Too vague")
     assert answer.url == f"{reverse('workshop:proposal', args=[third.pk])}?landed=1"
     html = reviewer.get(answer.url).content.decode()
-    assert "Rejected: “two” stays as it is." in html
+    back = reverse("workshop:proposal", args=[second.pk])
+    assert f'Rejected: “two” stays as it is. <a href="{back}">Look at it again</a>' in html
     assert re.search(r'aria-current="true" data-focus>\s*<span class="t"><span>three', html)
     assert decide(reviewer, third, "apply").url == f"{reverse('workshop:proposal', args=[first.pk])}?landed=1"
     assert decide(reviewer, first, "quarantine").url == reverse("workshop:desk")

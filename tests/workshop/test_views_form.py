@@ -4,7 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file
+from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file, update
 from workshop.models import Proposal
 from workshop.services.revisions import revise_proposal
 
@@ -252,3 +252,11 @@ def test_a_viewer_gets_no_form(two_agents, viewer, person):
 def test_a_decided_proposal_cannot_be_edited(two_agents, reviewer, person):
     proposal = live_skill(person)
     assert reviewer.get(reverse("workshop:edit", args=[proposal.pk])).status_code == 404
+
+
+def test_a_second_change_of_one_skill_points_at_the_first(two_agents, reviewer, person):
+    live_skill(person)
+    first = update(person)
+    html = reviewer.get(reverse("workshop:new"), {"skill": "main/trip"}).content.decode()
+    assert "A proposal for this skill waits already" in html
+    assert reverse("workshop:proposal", args=[first.pk]) in html

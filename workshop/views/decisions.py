@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -146,6 +147,10 @@ def decide(request: HttpRequest, proposal_id: str, action: str) -> HttpResponse:
         said = _DO[action](wish)
     except AppError as error:
         return _refused(request, wish, action, error)
+    if action not in _STAYS:
+        # The way back to what was just left: to roll it back, or to read the reason again.
+        url = reverse("workshop:proposal", args=[proposal_id])
+        said = format_html('{} <a href="{}">{}</a>', said, url, _("Look at it again"))
     messages.success(request, said)
     if action in _STAYS:
         tab = _STAYS[action]

@@ -181,6 +181,7 @@ def _form_page(
     status: int = 200,
 ) -> HttpResponse:
     rules = rules_of(form.agent_id)
+    rivals = Proposal.objects.of_agent(form.agent_id).pending().filter(skill_name=form.name)
     return render_page(
         request,
         "workshop/form.html",
@@ -189,6 +190,7 @@ def _form_page(
             "view": view,
             "proposal": view.proposal if view else None,
             "newer": newer,
+            "rivals": rivals.order_by("created_at")[:5] if form.name and view is None else (),
             "agents": load_roster().agents,
             "max_description": MAX_DESCRIPTION_BYTES,
             "max_content": rules.max_skill_bytes,

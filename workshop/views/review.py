@@ -54,38 +54,19 @@ def review_page(
     """The desk with `view` open. `asked`, `writing`: what was refused, to be shown with its reason;
     `changes`: what became different under the reader's eyes."""
     tab = tab or shown.default_tab(view)
-    here = request.path if request.method == "GET" else shown.tabs_of(view, tab)[0].url
-    files = shown.draw_files(
-        view.pairs, request=request, view=view if tab == "diff" else None, here=here, writing=writing
-    )
-    tray = [shown.remark_of(view, comment, where=True) for comment in view.tray]
     may = has_role(request.user, "reviewer")
+    tray = [shown.remark_of(view, comment, where=True) for comment in view.tray]
     actions = actions_of(view, tray, asked) if may else []
     context = {
-        "view": view,
-        "proposal": view.proposal,
-        "record": view.record,
-        "status_tone": shown.status_pill(view.proposal)[0],
-        "queue": shown.queue_of(request, view.proposal.pk),
-        "tabs": shown.tabs_of(view, tab),
-        "tab": tab,
-        "files": files,
-        "summary": shown.summary_of(files),
-        "split": shown.wants_split(request),
-        "outdated": [
-            shown.remark_of(view, comment, where=True)
-            for comment in view.comments
-            if view.is_outdated(comment)
-        ],
+        **_head_context(request, view, tab, writing),
+        **_tab_context(request, view, tab, writing),
         "actions": actions,
         # What was typed for an action that is no longer offered must not be lost.
         "kept": asked.value if asked and not any(action.open for action in actions) else "",
         "what": apply_sentence(view) if view.proposal.is_pending else "",
         "may": may,
-        "underneath": shown.underneath(view),
         "landed": "landed" in request.GET,
         "changes": changes,
-        **_tab_context(request, view, tab, writing),
     }
     response = render_page(request, "workshop/review.html", context, region=REGION, status=status)
     if status != 200:
@@ -93,9 +74,40 @@ def review_page(
         response["HX-Push-Url"] = "false"
     elif "landed" in request.GET:
         response["HX-Push-Url"] = request.path
+    remember_layout(request, response)
+    return response
+
+
+def remember_layout(request: HttpRequest, response: HttpResponse) -> None:
+    """`?view=split|unified` holds for the next difference too."""
     if request.GET.get("view") in ("split", "unified"):
         response.set_cookie(shown.SPLIT_COOKIE, request.GET["view"], max_age=31536000, samesite="Lax")
-    return response
+
+
+def _head_context(
+    request: HttpRequest, view: View, tab: str, writing: shown.Writing | None
+) -> dict[str, Any]:
+    """Queue, head and tabs, and the difference that the head sums up."""
+    tabs = shown.tabs_of(view, tab)
+    here = request.path if request.method == "GET" else tabs[0].url
+    files = shown.draw_files(
+        view.pairs, request=request, view=view if tab == "diff" else None, here=here, writing=writing
+    )
+    outdated = [comment for comment in view.comments if view.is_outdated(comment)]
+    return {
+        "view": view,
+        "proposal": view.proposal,
+        "record": view.record,
+        "status_tone": shown.status_pill(view.proposal)[0],
+        "queue": shown.queue_of(request, view.proposal.pk),
+        "tabs": tabs,
+        "tab": tab,
+        "files": files,
+        "summary": shown.summary_of(files),
+        "split": shown.wants_split(request),
+        "outdated": [shown.remark_of(view, comment, where=True) for comment in outdated],
+        "underneath": shown.underneath(view),
+    }
 
 
 def _tab_context(request: HttpRequest, view: View, tab: str, writing: shown.Writing | None) -> dict[str, Any]:
@@ -255,8 +267,7 @@ def compare(request: HttpRequest, proposal_id: str, old: int, new: int) -> HttpR
             "split": shown.wants_split(request),
         },
     )
-    if request.GET.get("view") in ("split", "unified"):
-        response.set_cookie(shown.SPLIT_COOKIE, request.GET["view"], max_age=31536000, samesite="Lax")
+    remember_layout(request, response)
     return response
 
 
