@@ -107,7 +107,6 @@ def _cluster(name: str, state: ClusterState) -> Check:
         facts += [
             (_("host"), state.host),
             (_("worker processes"), state.workers),
-            (_("cluster"), state.cluster_id),
         ]
         return Check(name, "ok", _("works"), _("Its heartbeat is fresh."), facts=facts)
     word = _("down") if state.status == "down" else _("never ran")

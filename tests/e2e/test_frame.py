@@ -292,3 +292,39 @@ def test_the_first_view_is_small_and_takes_few_requests(desk, world, settings):
     sizes = {url: len(gzip.compress(response.body())) for url, response in bodies.items()}
     assert len(sizes) <= 10, sizes
     assert sum(sizes.values()) < 120 * 1024, sizes
+
+
+def test_words_typed_into_a_form_survive_a_reload_and_are_gone_once_sent(desk, world):
+    page = desk("administrator")
+    page.goto("/agents/-/new/")
+    name = page.locator("form[data-draft] input[name=name]")
+    name.fill("Half an idea")
+    page.goto("/health/")
+    page.goto("/agents/-/new/")
+    assert name.input_value() == "Half an idea"
+    page.locator("form[data-draft] input[name=agent_id]").fill("idea")
+    page.locator("form[data-draft] button.go").click()
+    page.wait_for_url(re.compile(r"/agents/(?!-)"))
+    page.goto("/agents/-/new/")
+    assert name.input_value() == ""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "address",
+    ["/admin/", "/admin/gateway/auditentry/", "/admin/gateway/user/", "/admin/gateway/apitoken/add/"],
+)
+def test_the_ops_room_has_no_serious_fault_and_obeys_the_policy(desk, world, address, dark):
+    page = desk("administrator", lang="zh-hans", dark=dark)
+    refused = []
+    page.on(
+        "console",
+        lambda message: refused.append(message.text) if "Content Security" in message.text else None,
+    )
+    page.goto(address)
+    # Before axe, which writes styles of its own.
+    assert refused == []
+    serious = [
+        fault for fault in faults(page) if fault.startswith(("color-contrast", "label", "button-name"))
+    ]
+    assert serious == []
