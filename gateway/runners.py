@@ -255,7 +255,7 @@ def _read_json(out: str) -> Reply | None:
     texts = [str(item["text"]) for item in payloads if isinstance(item, dict) and item.get("text")]
     agent = _object(_object(result, "meta"), "agentMeta")
     usage = _object(agent, "usage")
-    known = {
+    known: dict[str, Any] = {
         key: usage[key] for key in ("input", "output", "cacheRead", "cacheWrite", "total") if key in usage
     }
     if agent.get("model"):
