@@ -151,10 +151,12 @@ def _path_of(block: dict[str, Any]) -> ArchivePath:
     data = block.get("data")
     if not isinstance(data, dict):
         raise _Broken("field", "data")
-    values = {key: data.get(key) for key in ("type", "archive_root", "subpath", "name")}
-    for key, value in values.items():
+    values: dict[str, str] = {}
+    for key in ("type", "archive_root", "subpath", "name"):
+        value = data.get(key)
         if not isinstance(value, str) or not value:
             raise _Broken("field", f"data.{key}")
+        values[key] = value
         if _TEMPLATE.search(value):
             raise _Template
     if values["type"] != "file":

@@ -27,6 +27,9 @@ from archives.search import make_search_text
 BATCH = 200
 ROWS = 1000
 
+# What is remembered of an archive's buckets: TIMESTAMP -> (key, folder time in ns).
+Known = dict[str, tuple[int, int]]
+
 
 @dataclass(slots=True)
 class Seen:
@@ -108,9 +111,12 @@ def _scan_batch(
     workspace: Workspace, ids: list[str], every: bool, seen: Seen, again: Collection[str] = ()
 ) -> None:
     rows = {row.archive_id: row for row in Archive.objects.filter(workspace=workspace, archive_id__in=ids)}
-    buckets: dict[int, dict[str, Bucket]] = {}
-    for bucket in Bucket.objects.filter(archive__workspace=workspace, archive__archive_id__in=ids):
-        buckets.setdefault(bucket.archive_id, {})[bucket.timestamp] = bucket
+    buckets: dict[int, Known] = {}
+    seen_before = Bucket.objects.filter(archive__workspace=workspace, archive__archive_id__in=ids)
+    for archive_pk, timestamp, pk, mtime in seen_before.values_list(
+        "archive_id", "timestamp", "pk", "folder_mtime_ns"
+    ):
+        buckets.setdefault(archive_pk, {})[timestamp] = (pk, mtime)
     plans = {
         row.archive_id: row
         for row in ArchiveFile.objects.filter(archive__in=list(rows.values()), bucket=None)
@@ -121,7 +127,7 @@ def _scan_batch(
         snapshot = disk.read_archive(
             workspace.path,
             archive_id,
-            {name: one.folder_mtime_ns for name, one in known.items()},
+            {name: mtime for name, (_pk, mtime) in known.items()},
             every=every,
             again=again,
         )
@@ -138,7 +144,7 @@ def _scan_batch(
         _apply(workspace, row, known, plan, snapshot, seen)
 
 
-def _differs(row: Archive, known: dict[str, Bucket], plan: ArchiveFile | None, snapshot: Snapshot) -> bool:
+def _differs(row: Archive, known: Known, plan: ArchiveFile | None, snapshot: Snapshot) -> bool:
     return bool(snapshot.listed) or known.keys() != snapshot.buckets.keys() or not _same(plan, snapshot.plan)
 
 
@@ -146,7 +152,7 @@ def _differs(row: Archive, known: dict[str, Bucket], plan: ArchiveFile | None, s
 def _apply(
     workspace: Workspace,
     row: Archive | None,
-    known: dict[str, Bucket],
+    known: Known,
     plan: ArchiveFile | None,
     snapshot: Snapshot,
     seen: Seen,
@@ -158,12 +164,14 @@ def _apply(
             is_fallback=is_fallback_id(snapshot.archive_id),
             sort_key="",
         )
-    gone = [bucket.pk for name, bucket in known.items() if name not in snapshot.buckets]
+    gone = [pk for name, (pk, _mtime) in known.items() if name not in snapshot.buckets]
     if gone:
         seen.removed += ArchiveFile.objects.filter(bucket__in=gone).count()
         Bucket.objects.filter(pk__in=gone).delete()
+    changed = Bucket.objects.in_bulk([known[name][0] for name in snapshot.listed if name in known])
     for name, files in snapshot.listed.items():
-        _apply_bucket(workspace, row, known.get(name), name, snapshot.buckets[name], files, seen)
+        bucket = changed.get(known[name][0]) if name in known else None
+        _apply_bucket(workspace, row, bucket, name, snapshot.buckets[name], files, seen)
     _apply_files(workspace, row, None, [plan] if plan else [], [snapshot.plan] if snapshot.plan else [], seen)
     _sum_up(workspace, row, snapshot)
 

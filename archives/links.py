@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from archives.protocol import is_fallback_id
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLink:
@@ -31,4 +33,6 @@ def provides_archive_links(provider: Provider) -> Provider:
 
 def links_of(agent_id: str, archive_id: str) -> list[ArchiveLink]:
     """Everything the apps above know about one archive."""
-    return [link for provider in _providers for link in provider(agent_id, archive_id)]
+    links = [link for provider in _providers for link in provider(agent_id, archive_id)]
+    # A fallback id was made without a session; that one may look like it must not link them.
+    return [link for link in links if link.kind != "session"] if is_fallback_id(archive_id) else links

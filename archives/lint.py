@@ -78,6 +78,7 @@ class _Look:
     root: Path
     zone: tzinfo | None
     deadline: float
+    archive_id: str = ""
     files_seen: int = 0
     cut_short: bool = False
     listings: dict[Parts, list[_Entry]] = field(default_factory=dict)
@@ -90,10 +91,18 @@ class _Look:
 
 
 def lint_workspace(
-    root: Path, *, limit: int = MAX_FINDINGS, seconds: float = 10.0, zone: tzinfo | None = None
+    root: Path,
+    *,
+    archive_id: str = "",
+    limit: int = MAX_FINDINGS,
+    seconds: float = 10.0,
+    zone: tzinfo | None = None,
 ) -> Report:
-    """Look through a workspace, for at most `seconds` and `limit` findings. Raises NotThere without one."""
-    look = _Look(root, zone, time.monotonic() + seconds)
+    """Look through a workspace, or for one archive of it, for at most `seconds` and `limit` findings.
+
+    Raises NotThere where there is no workspace.
+    """
+    look = _Look(root, zone, time.monotonic() + seconds, archive_id)
     found = tuple(islice(_findings(look), limit + 1))
     complete = len(found) <= limit and not look.cut_short
     return Report(found[:limit], look.files_seen, complete)
@@ -111,7 +120,7 @@ def _findings(look: _Look) -> Iterator[Finding]:
             if stat.S_ISLNK(entry.mode) or not stat.S_ISDIR(entry.mode):
                 yield _special(look, (ROOT,), entry)
             else:
-                yield from _tree(look, (ROOT,), (ROOT,))
+                yield from _tree(look, (ROOT,), _below(look, (ROOT,)))
     yield from _misplaced_trees(look)
 
 
@@ -127,11 +136,20 @@ def _misplaced_trees(look: _Look) -> Iterator[Finding]:
                 continue
             misspelt = name_key(entry.name) in MISSPELT
             if misspelt and _holds_archives(look, here):
-                yield from _tree(look, here, here)
-            elif misspelt and not parts and not any(e.name == ROOT for e in _list(look, here)):
+                yield from _tree(look, here, _below(look, here))
+            elif (
+                misspelt
+                and not look.archive_id
+                and not parts
+                and not any(e.name == ROOT for e in _list(look, here))
+            ):
                 yield Finding("wrong-root", _shown(here), here, detail="folder")
             elif entry.name not in NOT_SEARCHED and len(here) < 3:
                 waiting.append(here)
+
+
+def _below(look: _Look, tree: Parts) -> Parts:
+    return (*tree, look.archive_id) if look.archive_id else tree
 
 
 def _holds_archives(look: _Look, tree: Parts) -> bool:

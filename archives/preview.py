@@ -187,7 +187,8 @@ def _json_tree(handle: BinaryIO) -> Preview | None:
     try:
         value = json.loads(_decode(data))
         tree = _JsonTree()
-        html = tree.html(value, 0)
+        # A lone surrogate is legal in JSON and in no page.
+        html = mark_safe(str(tree.html(value, 0)).encode("utf-8", "replace").decode("utf-8"))  # noqa: S308 (escaped)
     except (ValueError, RecursionError):
         return None
     note = (

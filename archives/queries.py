@@ -102,8 +102,9 @@ def list_shelves(archive: Archive, *, before: str = "", limit: int = BUCKETS) ->
     found = list(buckets.order_by("-timestamp")[: limit + 1])
     shelves = {bucket.pk: Shelf(bucket) for bucket in found[:limit]}
     for file in _first_files(found[:limit]):
-        file.archive, file.bucket = archive, shelves[file.bucket_id].bucket
-        shelves[file.bucket_id].files.append(file)
+        shelf = shelves[file.bucket_id]  # type: ignore[index]
+        file.archive, file.bucket = archive, shelf.bucket
+        shelf.files.append(file)
     rows = list(shelves.values())
     return Page(rows, rows[-1].bucket.timestamp if len(found) > limit else "")
 

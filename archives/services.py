@@ -40,7 +40,8 @@ class Written:
 
 def workspace_of(agent_id: str) -> Workspace:
     """The workspace of an agent; NotThere when archives knows none."""
-    found = Workspace.objects.filter(agent_id=agent_id).first()
+    # PostgreSQL takes no NUL in a query, not even to find nothing.
+    found = None if "\0" in agent_id else Workspace.objects.filter(agent_id=agent_id).first()
     if found is None:
         raise NotThere(
             _("No workspace is known for the agent “%(agent)s”.") % {"agent": agent_id},
@@ -133,9 +134,13 @@ def verify_archive_file(
     return store.verify_file(workspace.path, path, sha256=sha256, required=required)
 
 
-def lint_archives(workspace: Workspace, *, limit: int = lint.MAX_FINDINGS, seconds: float = 10.0) -> Report:
-    """What in a workspace breaks the protocol. Changes nothing."""
-    return lint.lint_workspace(workspace.path, limit=limit, seconds=seconds, zone=workspace.tz)
+def lint_archives(
+    workspace: Workspace, *, archive_id: str = "", limit: int = lint.MAX_FINDINGS, seconds: float = 10.0
+) -> Report:
+    """What in a workspace, or of one of its archives, breaks the protocol. Changes nothing."""
+    return lint.lint_workspace(
+        workspace.path, archive_id=archive_id, limit=limit, seconds=seconds, zone=workspace.tz
+    )
 
 
 def copy_finding(workspace: Workspace, path: str, *, caller: Caller) -> Stored:

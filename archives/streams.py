@@ -20,7 +20,7 @@ from archives.opening import open_file
 from archives.protocol import PLAN, ArchivePath
 
 CHUNK = 256 << 10
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 SANDBOX_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; "
     "frame-ancestors 'self'"
@@ -69,13 +69,18 @@ class ZipPieces:
         for path in self.files:
             try:
                 with open_file(self.root, path) as handle:
-                    made.add(iter(lambda handle=handle: handle.read(CHUNK), b""), path.subpath)
+                    made.add(_chunks(handle), path.subpath)
                     yield from made.file()
             except (ArchivesError, OSError) as error:
                 missing.append(f"{path}: {error}")
         if missing:
             made.add("\n".join(missing), "MISSING.txt")
         yield from made.finalize()
+
+
+def _chunks(handle: BinaryIO) -> Iterator[bytes]:
+    while chunk := handle.read(CHUNK):
+        yield chunk
 
 
 def list_files(root: Path, archive_id: str, bucket: str = "") -> list[ArchivePath]:

@@ -17,7 +17,7 @@ from archives.kinds import KINDS
 from archives.links import links_of
 from archives.models import Archive, Bucket, Workspace
 from archives.places import history_of
-from archives.protocol import ROOT
+from archives.protocol import is_safe_id, read_timestamp
 from archives.queries import Filter
 from archives.texts import FINDINGS
 from gateway.access import role_required
@@ -96,7 +96,8 @@ def news(request: HttpRequest, agent_id: str, archive_id: str) -> HttpResponse:
 def bucket(request: HttpRequest, agent_id: str, archive_id: str, timestamp: str) -> HttpResponse:
     """All files of one bucket, in pages by name."""
     found = _archive(agent_id, archive_id)
-    row = Bucket.objects.filter(archive=found, timestamp=timestamp).select_related("archive").first()
+    rows = Bucket.objects.filter(archive=found, timestamp=timestamp).select_related("archive")
+    row = rows.first() if read_timestamp(timestamp) else None
     if row is None:
         raise Http404(_("This archive has no bucket “%(bucket)s”.") % {"bucket": timestamp})
     page = queries.list_bucket(row, after=request.GET.get("after", "").replace("\0", ""))
@@ -129,10 +130,8 @@ def plan_revision(request: HttpRequest, agent_id: str, archive_id: str, number: 
 def checks(request: HttpRequest, agent_id: str, archive_id: str) -> HttpResponse:
     """What of this one archive breaks the protocol."""
     found = _archive(agent_id, archive_id)
-    report = services.lint_archives(found.workspace)
-    here = f"{ROOT}/{archive_id}/"
-    mine = [one for one in report.findings if one.path.startswith(here) or f"/{archive_id}/" in one.path]
-    context = _archive_context(found, "checks") | {"findings": _worded(mine), "report": report}
+    report = services.lint_archives(found.workspace, archive_id=archive_id)
+    context = _archive_context(found, "checks") | {"findings": _worded(report.findings), "report": report}
     return render_page(request, "archives/checks.html", context)
 
 
@@ -225,7 +224,8 @@ def _workspace(agent_id: str) -> Workspace:
 
 def _archive(agent_id: str, archive_id: str) -> Archive:
     """The archive's row, brought in step with the disk first."""
-    found = indexer.refresh_archive(_workspace(agent_id), archive_id, wait=False)
+    workspace = _workspace(agent_id)
+    found = indexer.refresh_archive(workspace, archive_id, wait=False) if is_safe_id(archive_id) else None
     if found is None:
         raise Http404(
             _("Agent “%(agent)s” has no archive “%(archive)s”.") % {"agent": agent_id, "archive": archive_id}

@@ -223,6 +223,7 @@ def test_every_plan_text_that_was_seen_is_kept(workspace, put):
     assert [one.size for one in kept] == [3, 24]
 
 
+@pytest.mark.slow
 def test_ten_thousand_files_with_chinese_names_are_indexed_in_seconds(workspace):
     for bucket in range(10):
         folder = workspace.path / f"archives/main/2026-04-16-14-30-{bucket:02d}"

@@ -35,6 +35,10 @@ def test_json_becomes_a_folded_tree():
     assert "&lt;b&gt;" in preview.html and "<b>" not in preview.html
 
 
+def test_a_lone_surrogate_in_json_is_replaced_and_breaks_no_page():
+    assert "?" in shown("a.json", '{"k\\ud800": "\\udfff"}').html.encode().decode()
+
+
 def test_json_that_is_none_is_shown_as_text():
     assert shown("a.json", "{broken").mode == "code"
 

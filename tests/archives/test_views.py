@@ -161,6 +161,8 @@ def test_an_archive_shows_what_it_belongs_to(viewer, workspace, put, monkeypatch
     provider = lambda agent, archive: [ArchiveLink("session", f"session of {agent}/{archive}", "/x/")]  # noqa: E731
     monkeypatch.setattr(links, "_providers", [provider])
     assert "session of ops/main" in page(viewer, "/archives/ops/main/")
+    put(f"archives/local-0416-1430/{TS}/a.md")
+    assert "session of" not in page(viewer, "/archives/ops/local-0416-1430/")
 
 
 @pytest.mark.parametrize(
@@ -172,6 +174,10 @@ def test_an_archive_shows_what_it_belongs_to(viewer, workspace, put, monkeypatch
         "/archives/ops/.git/",
         "/archives/ops/main/bucket/nonsense/",
         "/archives/-/lint/nobody/",
+        "/archives/a%00b/main/",
+        "/archives/ops/a%00b/",
+        "/archives/ops/main/bucket/%00/",
+        "/archives/ops/a%00b/zip/",
     ],
 )
 def test_what_does_not_exist_is_a_404(viewer, workspace, put, url):
@@ -208,8 +214,11 @@ def test_the_checks_tab_shows_only_this_archives_findings(viewer, workspace, put
     put(f"archives/main/{TS}/fine.md")
     put("archives/main/stray.md")
     put("archives/other/stray.md")
+    put(f"arch/main/{TS}/a.md")
+    put(f"arch/other/{TS}/a.md")
     html = page(viewer, "/archives/ops/main/checks/")
     assert "archives/main/stray.md" in html and "archives/other/stray.md" not in html
+    assert f"arch/main/{TS}/a.md" in html and f"arch/other/{TS}/a.md" not in html
 
 
 def test_hostile_names_are_inert_everywhere(viewer, workspace, put):
