@@ -18,6 +18,8 @@ from archives.store import is_temporary
 from gateway.events import publish
 
 logger = logging.getLogger(__name__)
+# Its lines count changes and name none; ours are in the event ledger.
+logging.getLogger("watchfiles").setLevel(logging.WARNING)
 LOOK_AGAIN_MS = 5000
 MANY = 200
 
