@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from django.db.models import Count, Max, Min, Q
-from django.db.models.functions import TruncDate
+from django.db.models import Case, Count, Max, Min, Q, When
 
 from plans.models import Plan, Run, Schedule
 from plans.schedule import Timing, next_due, to_instant, upcoming
 
-LIMIT = 300  # plans that are looked at, runs that are listed
+PAST_LIMIT = 300  # lines of past runs
+COMING_LIMIT = 150  # plans whose due times are worked out
 OFTEN = 4  # due times a day above which a plan stands once, in words
 DAYS = 7
 PER_DAY = 40  # lines of one day
@@ -75,7 +75,7 @@ def read_week(first: date, *, zone: ZoneInfo, agent_id: str, now: datetime) -> W
     days = [_day(first + timedelta(days=n), zone, now) for n in range(DAYS)]
     start, end = days[0].start, _midnight(first + timedelta(days=DAYS), zone)
     by_date = {day.date: day for day in days}
-    cut = _add_past(by_date, start, end, zone, agent_id)
+    cut = _add_past(days, end, agent_id)
     if end > now:
         cut |= _add_coming(by_date, max(start, now), end, zone, agent_id)
     for day in days:
@@ -83,35 +83,40 @@ def read_week(first: date, *, zone: ZoneInfo, agent_id: str, now: datetime) -> W
     return Week(days, cut)
 
 
-def _add_past(days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str) -> bool:
+def _add_past(days: list[Day], end: datetime, agent_id: str) -> bool:
     """One line for each plan and day; a single run is its own line. True where some were left out."""
-    found = Run.objects.filter(due_at__gte=start, due_at__lt=end)
+    found = Run.objects.filter(due_at__gte=days[0].start, due_at__lt=end)
     if agent_id:
         found = found.filter(plan__agent_id=agent_id)
     bad = Q(outcome__in=[Run.Outcome.ERROR, Run.Outcome.TIMEOUT, Run.Outcome.HELD, Run.Outcome.INTERRUPTED])
+    # Which day a run belongs to, by the days' own midnights: a cast to a date would be a call of ours a row.
+    number = Case(
+        *(When(due_at__lt=day.start, then=n) for n, day in enumerate(days[1:])), default=len(days) - 1
+    )
     groups = list(
         found.order_by()
-        .annotate(day=TruncDate("due_at", tzinfo=zone))
+        .annotate(day=number)
         .values("day", "plan_id")
         .annotate(count=Count("id"), bad=Count("id", filter=bad), first=Min("due_at"), newest=Max("id"))
-        .order_by("-first", "plan_id")[: LIMIT + 1]
+        .order_by("-first", "plan_id")[: PAST_LIMIT + 1]
     )
-    runs = Run.objects.select_related("plan").defer("text").in_bulk([row["newest"] for row in groups[:LIMIT]])
-    for row in groups[:LIMIT]:
-        run = runs.get(row["newest"])
-        if run is not None and row["day"] in days:
-            entry = Entry(row["first"], run.plan, run=run, count=row["count"], bad=row["bad"])
-            days[row["day"]].past.append(entry)
-    return len(groups) > LIMIT
+    newest = [row["newest"] for row in groups[:PAST_LIMIT]]
+    runs = Run.objects.select_related("plan").defer("text").in_bulk(newest)
+    for row in groups[:PAST_LIMIT]:
+        if run := runs.get(row["newest"]):
+            days[row["day"]].past.append(
+                Entry(row["first"], run.plan, run=run, count=row["count"], bad=row["bad"])
+            )
+    return len(groups) > PAST_LIMIT
 
 
 def _add_coming(days: dict[date, Day], start: datetime, end: datetime, zone: ZoneInfo, agent_id: str) -> bool:
     found = Schedule.objects.filter(plan__state=Plan.State.ACTIVE, next_due_at__lt=end).select_related("plan")
     if agent_id:
         found = found.filter(plan__agent_id=agent_id)
-    schedules = list(found.order_by("next_due_at", "id")[: LIMIT + 1])
+    schedules = list(found.order_by("next_due_at", "id")[: COMING_LIMIT + 1])
     known: dict[Timing, list[datetime] | None] = {}  # many plans share a rhythm
-    for schedule in schedules[:LIMIT]:
+    for schedule in schedules[:COMING_LIMIT]:
         if schedule.timing not in known:
             known[schedule.timing] = _instants(schedule.timing, start, end)
         instants = known[schedule.timing]
@@ -122,7 +127,7 @@ def _add_coming(days: dict[date, Day], start: datetime, end: datetime, zone: Zon
             day = days.get(instant.astimezone(zone).date())
             if day is not None:
                 day.coming.append(Entry(instant, schedule.plan, schedule))
-    return len(schedules) > LIMIT
+    return len(schedules) > COMING_LIMIT
 
 
 def _instants(timing: Timing, start: datetime, end: datetime) -> list[datetime] | None:
