@@ -57,7 +57,7 @@ def ensure_schedule(name: str, func: str, *, minutes: int) -> Schedule:
                 schedule_type=Schedule.MINUTES,
                 minutes=minutes,
                 repeats=-1,
-                next_run=timezone.now(),
+                next_run=_full_minute(timezone.now()),
             )
         row, *doubles = rows
         Schedule.objects.filter(pk__in=[double.pk for double in doubles]).delete()
@@ -65,7 +65,7 @@ def ensure_schedule(name: str, func: str, *, minutes: int) -> Schedule:
         if changed := [field for field, value in wanted.items() if getattr(row, field) != value]:
             for field in changed:
                 setattr(row, field, wanted[field])
-            row.next_run = timezone.now()
+            row.next_run = _full_minute(timezone.now())
             row.save(update_fields=[*changed, "next_run"])
     return row
 
@@ -96,9 +96,17 @@ def pull_in_schedules(now: datetime | None = None) -> int:
     pulled = 0
     for row in Schedule.objects.filter(schedule_type=Schedule.MINUTES).exclude(repeats=0):
         if row.next_run and row.next_run > now + timedelta(minutes=(row.minutes or 1) + 1):
-            pulled += Schedule.objects.filter(pk=row.pk, next_run=row.next_run).update(next_run=now)
+            pulled += Schedule.objects.filter(pk=row.pk, next_run=row.next_run).update(
+                next_run=_full_minute(now)
+            )
             publish("schedule.pulled_in", subject=row.name or f"#{row.pk}")
     return pulled
+
+
+def _full_minute(moment: datetime) -> datetime:
+    """Rows keep the second they began at. On the full minute the clock of plans, most of which are due on one,
+    comes right behind them: Django-Q looks every 30 seconds."""
+    return moment.replace(second=0, microsecond=0)
 
 
 def _problem(row: Schedule) -> str:

@@ -173,6 +173,7 @@ DELIVERY_COOLDOWN_SECONDS = env.int("DELIVERY_COOLDOWN_SECONDS", 120)
 # -- what is kept for how long (gateway.retention)
 EVENT_DAYS = env.int("EVENT_DAYS", 90)
 AUDIT_DAYS = env.int("AUDIT_DAYS", 730)
+RUN_DAYS = env.int("RUN_DAYS", 400)
 
 # -- Workshop
 # Programs that judge a proposal: [{"id": "lint", "command": ["skill-lint", "--json"], "timeout": 60}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.schedules import repeat
 from plans.services.discovery import discover_plans
+from plans.services.retention import forget_old_runs
 from plans.services.running import execute_run
 from plans.services.ticking import tick
 
@@ -25,5 +26,11 @@ def follow_plans() -> str:
     return f"changed {discover_plans()}"
 
 
+def forget_runs() -> str:
+    """Delete ended runs that are past their time."""
+    return f"forgot {forget_old_runs()}"
+
+
 repeat("plans.clock", "plans.tasks.tick_plans", minutes=1)
 repeat("plans.follow", "plans.tasks.follow_plans", minutes=1)
+repeat("plans.forget", "plans.tasks.forget_runs", minutes=1440)
