@@ -88,7 +88,9 @@ def quarantine(request: HttpRequest) -> HttpResponse:
 
 
 def _critical(proposal: Proposal) -> list[dict]:
-    return [finding for finding in proposal.scan["findings"] if finding["severity"] == "critical"][:3]
+    return [
+        finding for finding in (proposal.scan.get("findings") or []) if finding["severity"] == "critical"
+    ][:3]
 
 
 @role_required("viewer")

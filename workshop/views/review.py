@@ -116,8 +116,13 @@ def _tab_context(request: HttpRequest, view: View, tab: str, writing: shown.Writ
     if tab == "files":
         return _file_context(request, view, writing)
     if tab == "checks":
-        findings = view.record["scan"]["findings"]
-        return {"findings": findings, "evaluation": view.record.get("evaluation")}
+        scan, evaluation = view.record["scan"], view.record.get("evaluation")
+        return {
+            "findings": shown.findings_of(view),
+            "scanned_at": shown.instant(scan.get("scannedAt")),
+            "evaluation": evaluation,
+            "evaluated_at": shown.instant(evaluation.get("completedAt")) if evaluation else None,
+        }
     if tab == "history":
         return _history_context(view)
     return {}
@@ -148,7 +153,7 @@ def _text_context(request: HttpRequest, view: View, writing: shown.Writing | Non
         may=shown.may_remark(request, view),
     )
     hits = frozenset(
-        finding["line"] for finding in view.record["scan"]["findings"] if finding["file"] == bundle.DRAFT_NAME
+        finding["line"] for finding in shown.findings_of(view) if finding["file"] == bundle.DRAFT_NAME
     )
     line_url = "?at=p:" if shown.may_remark(request, view) else ""
     return context | {
@@ -177,7 +182,7 @@ def _file_context(request: HttpRequest, view: View, writing: shown.Writing | Non
         writing=writing,
         may=may,
     )
-    hits = frozenset(f["line"] for f in view.record["scan"]["findings"] if f["file"] == pair.path)
+    hits = frozenset(f["line"] for f in shown.findings_of(view) if f["file"] == pair.path)
     line_url = f"?at={index}:" if may else ""
     return {
         "open_file": index,

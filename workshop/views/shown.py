@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
@@ -19,6 +20,7 @@ from workshop import targets
 from workshop.bundle import DRAFT_NAME, SKILL_NAME, render_skill
 from workshop.errors import FileProblem
 from workshop.models import Comment, Proposal
+from workshop.names import from_iso
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
 from workshop.queries.files import FilePair, OldBundle, generation_pairs
@@ -254,6 +256,19 @@ def summary_of(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
 
 def is_known_path(view: View, path: str) -> bool:
     return path in ("", DRAFT_NAME, SKILL_NAME) or any(pair.path == path for pair in view.pairs)
+
+
+def findings_of(view: View) -> list[dict[str, Any]]:
+    """The scan's findings; an imported record may hold none at all."""
+    return view.record["scan"].get("findings") or []
+
+
+def instant(text: str | None) -> datetime | None:
+    """A record's time, None where it holds none that can be read."""
+    try:
+        return from_iso(text) if text else None
+    except ValueError:
+        return None
 
 
 def underneath(view: View) -> list[tuple[str, str]]:
