@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -114,10 +114,7 @@ def transport_for(delivery: Delivery) -> Transport | None:
 
 
 def _read_answer(status: int, out: bytes, err: bytes) -> Sent:
-    try:
-        answer = json.loads(out)
-    except ValueError:
-        answer = None
+    answer = _json_in(out)
     if status < 0:
         return Sent(UNKNOWN, _("The program was ended by signal %(signal)s.") % {"signal": -status})
     if status == 0 and isinstance(answer, dict) and answer.get("status") in ("started", "ok", "in_flight"):
@@ -131,6 +128,16 @@ def _read_answer(status: int, out: bytes, err: bytes) -> Sent:
         # Status 0 without a word that the session took it proves nothing either way.
         return Sent(UNKNOWN, reason)
     return Sent(FAILED, reason)
+
+
+def _json_in(out: bytes) -> Any:
+    """The JSON object that the program printed, None where there is none; notices may stand before it."""
+    text = out.decode(errors="replace")
+    start = text.find("{")
+    try:
+        return json.loads(text[start:]) if start >= 0 else None
+    except ValueError:
+        return None
 
 
 def is_timeout(reason: str) -> bool:

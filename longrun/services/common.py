@@ -15,7 +15,7 @@ from gateway.deliveries import queue_message
 from gateway.models import Delivery, LedgerEvent
 from longrun import clock, texts
 from longrun.errors import LongRunError, unknown_task
-from longrun.machine import Need, State, automatic_block
+from longrun.machine import Need, State, agent_of, automatic_block
 from longrun.models import LongTask, TaskEvent, newest
 
 DASHBOARD = system_caller("dashboard")
@@ -186,9 +186,11 @@ def make_message(
     expires_at: datetime | None = None,
 ) -> Delivery:
     """Writes a message of this task into the ledger (generated), to its origin session or the one named."""
+    target = session_key or task.origin_session_key
     delivery = queue_message(
-        agent_id=task.agent_id,
-        session_key=session_key or task.origin_session_key,
+        # A handoff goes to another agent's session, and that agent must find it in its inbox.
+        agent_id=agent_of(target) or task.agent_id,
+        session_key=target,
         text=text,
         purpose=purpose,
         dedupe_key=f"{task.subject}:{key}"[:200],

@@ -3,7 +3,9 @@ from datetime import timedelta
 import pytest
 
 from gateway.callers import Caller
+from gateway.deliveries import fetch_inbox
 from gateway.models import AuditEntry, Delivery
+from gateway.tokens import make_token
 from longrun.errors import LongRunError
 from longrun.models import Boundary, LongTask
 from longrun.services.tasks import Report, clear_task, set_task, touch_reply, touch_tool
@@ -127,6 +129,16 @@ def test_handoff_goes_to_the_session_of_its_boundary_and_is_tried(begin, agent_c
     delivery = Delivery.objects.get(purpose="handoff")
     assert (delivery.session_key, delivery.outcome) == ("agent:ops:main", "delivered")
     assert len(calls.read_text().splitlines()) == 1
+
+
+def test_a_handoff_lies_in_the_inbox_of_the_agent_it_goes_to(begin, agent_caller, shell):
+    make_token("ops", scopes=["operator.write"], agent_ids=["ops"], is_agent=True, caller=shell)
+    begin()
+    Boundary.objects.create(name="ops", session_key="agent:ops:main")
+    set_task("整理合同", state="handoff", report=Report(boundary="ops"), caller=agent_caller)
+    ops = Caller(kind="token", label="ops", agent_ids=frozenset({"ops"}), is_agent=True)
+    [message] = fetch_inbox("agent:ops:main", caller=ops, agent_id="ops")
+    assert message.purpose == "handoff"
 
 
 def test_done_said_three_times_is_one_change(clock, begin, agent_caller):
