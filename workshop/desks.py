@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -19,7 +20,7 @@ from workshop.models import Proposal
 from workshop.names import is_proposal_id, trim
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Desk:
     """One agent's Workshop. `root` is its `workshop-skills` folder, `state` the state folder."""
 
@@ -34,8 +35,9 @@ class Desk:
     def root(self) -> Path:
         return live.skills_root(self.agent.agent_dir)
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
+        """As they are when first asked for: a desk lives for one call."""
         return rules_of(self.agent.id)
 
     def skill_path(self, proposal: Proposal) -> str:

@@ -16,7 +16,8 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from django.conf import settings
@@ -48,8 +49,14 @@ def evaluators() -> list[Evaluator]:
     return [*_from_entry_points(), *_from_settings()]
 
 
+@cache
+def _points() -> tuple[EntryPoint, ...]:
+    """Looked up once a process: it reads the metadata of every installed package."""
+    return tuple(sorted(entry_points(group=GROUP), key=lambda point: point.name))
+
+
 def _from_entry_points() -> Iterator[Evaluator]:
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in _points():
         name = point.dist.name if point.dist else point.module
         version = point.dist.version if point.dist else ""
 

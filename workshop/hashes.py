@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from workshop.collation import ASCII_ORDER, unicode_key
 from workshop.names import utf8
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _RANK = {char: rank for rank, char in enumerate(ASCII_ORDER)}
 
 
@@ -26,7 +28,7 @@ def sha256(data: bytes) -> str:
 def js_string(value: Any) -> str:
     """``JSON.stringify``: compact, non-ASCII as it is, lone surrogates escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _ascii_compare(left: str, right: str) -> int:

@@ -61,7 +61,7 @@ def is_generation_id(text: str) -> bool:
 
 def utf16_length(text: str) -> int:
     """Length as JavaScript counts it."""
-    return len(text) + sum(1 for char in text if ord(char) > 0xFFFF)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf8(text: str) -> bytes:
