@@ -17,7 +17,7 @@ from gateway.callers import ADMIN, READ, SCOPES, WRITE, Caller
 from gateway.errors import FORBIDDEN, INVALID_REQUEST, AppError
 from gateway.idempotency import answer_once
 
-__all__ = ["ADMIN", "READ", "WRITE", "Method", "Params", "RpcError", "call", "method", "methods"]
+__all__ = ["ADMIN", "READ", "WRITE", "Encoded", "Method", "Params", "RpcError", "call", "method", "methods"]
 logger = logging.getLogger(__name__)
 
 
@@ -57,6 +57,12 @@ class RpcError(Exception):
             "retryAfterMs": self.retry_after_ms,
         }
         return {key: value for key, value in whole.items() if value is not None}
+
+
+class Encoded(dict[str, Any]):
+    """A payload whose JSON text is kept already (`json`, UTF-8): a door may send that as it is."""
+
+    json: bytes = b""
 
 
 Handler = Callable[[Any, Caller], Any]

@@ -54,6 +54,7 @@ def check_secrets(
     *,
     name: str,
     description: str,
+    skill_description: str,
     goal: str | None,
     evidence: str | None,
 ) -> None:
@@ -64,7 +65,7 @@ def check_secrets(
         *(("support-file-path", file.path) for file in support),
         ("skill-name", name),
         ("description", description),
-        ("skill-description", bundle.read(text).description),
+        ("skill-description", skill_description),
         ("goal", goal or ""),
         ("evidence", evidence or ""),
     ]
@@ -84,9 +85,19 @@ def finish(
     *,
     name: str,
     description: str,
+    skill_description: str,
     goal: str | None,
     evidence: str | None,
 ) -> Draft:
-    """Refuse secrets, then scan: the last step before writing."""
-    check_secrets(text, support, name=name, description=description, goal=goal, evidence=evidence)
+    """Refuse secrets, then scan: the last step before writing. `skill_description` is the one in the block,
+    `description` the label."""
+    check_secrets(
+        text,
+        support,
+        name=name,
+        description=description,
+        skill_description=skill_description,
+        goal=goal,
+        evidence=evidence,
+    )
     return Draft(text, support, scan_of(text, support))

@@ -104,6 +104,24 @@ def _is_deep(block: str) -> bool:
     return _STACKED.search(block) is not None
 
 
+# `key: "text without escapes"` or `key: plain words`: what nearly every block consists of.
+_SIMPLE = re.compile(
+    r"""([A-Za-z][\w-]*): (?:"([^"\\\x00-\x1f\x7f-\x9f\ud800-\udfff]*)"|([A-Za-z][A-Za-z0-9 _./()-]*))\Z"""
+)
+_NOT_WORDS = frozenset({"true", "false", "null"})
+
+
+def _load_simple(lines: list[str]) -> dict[str, str] | None:
+    """A block of simple lines without the slow parser; None when any line is not simple."""
+    data: dict[str, str] = {}
+    for line in lines:
+        match = _SIMPLE.match(line)
+        if match is None or match[1] in data or (match[3] or "").strip().lower() in _NOT_WORDS:
+            return None
+        data[match[1]] = match[2] if match[3] is None else match[3].rstrip()
+    return data
+
+
 def _load(block: str) -> Any:
     return YAML(typ="safe", pure=True).load(block)
 
@@ -136,6 +154,9 @@ def parse(lines: list[str] | None) -> Values:
     block = "\n".join(lines) + "\n"
     if len(utf8(block)) > MAX_BLOCK_BYTES:
         return Values(fatal=Problem(f"the block is longer than {MAX_BLOCK_BYTES} bytes"))
+    simple = _load_simple(lines)
+    if simple is not None:
+        return Values(dict(simple))
     if _is_deep(block):
         return Values(fatal=Problem("nested too deeply"))
     repaired = None

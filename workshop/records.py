@@ -36,7 +36,7 @@ def target(name: str, key: str, *, bound: str | None = None) -> dict[str, Any]:
     return plain if bound is None else {**plain, "currentContentHash": bound}
 
 
-def shown(proposal: Proposal, root: Path, *, real_draft: bool = False) -> dict[str, Any]:
+def shown(proposal: Proposal, root: Path | str, *, real_draft: bool = False) -> dict[str, Any]:
     """The record as a method answers it; `root` is the agent's workshop-skills folder.
 
     `draftFile` is always "PROPOSAL.md", except where `real_draft` asks for the stored one (the command line).
@@ -103,10 +103,10 @@ def version_number(version: str) -> int:
     return int(version.removeprefix("v"))
 
 
-def entry(row: Mapping[str, Any], *, missing: bool = False) -> dict[str, Any]:
-    """One entry of the list method. `row` has the raw texts of `LIST_FIELDS`."""
+def entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One entry of the list method, from `record_json` and `revision_hash` of a row."""
     record = json.loads(row["record_json"])
-    shown_entry = {
+    return {
         "id": record["id"],
         "kind": record["kind"],
         "status": record["status"],
@@ -119,7 +119,6 @@ def entry(row: Mapping[str, Any], *, missing: bool = False) -> dict[str, Any]:
         "scanState": record["scan"]["state"],
         "revisionHash": row["revision_hash"],
     }
-    return {**shown_entry, "degradedState": "draft-missing"} if missing else shown_entry
 
 
 def with_status(record: dict[str, Any], status: str, at: datetime, reason: str | None) -> dict[str, Any]:

@@ -344,7 +344,7 @@ for _name in ("pin", "unpin", "restore"):
 
 def shown(proposal: Proposal, caller: Caller) -> dict[str, Any]:
     """The record as the wire has it."""
-    return records.shown(proposal, open_desk(proposal.agent_id, caller).root)
+    return records.shown(proposal, proposal.live_root or open_desk(proposal.agent_id, caller).root)
 
 
 def with_content(proposal: Proposal, caller: Caller) -> dict[str, Any]:

@@ -95,3 +95,25 @@ def test_splitting_loses_nothing(text):
     else:
         assert text.split("\n")[1 : len(lines) + 1] == lines
         assert text.endswith(body)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["name", "a-b", "on", "True", "x1"]),
+            st.one_of(
+                st.text(alphabet=st.sampled_from("ab yn/.()-_1"), min_size=1, max_size=9),
+                st.sampled_from(
+                    ["true", "Null", "yes", "off", "1.5", "a: b", "x #y", "~", "- a", "e", "0x1"]
+                ),
+                st.text(max_size=9).filter(lambda t: '"' not in t and "\\" not in t).map(lambda t: f'"{t}"'),
+            ),
+        ),
+        max_size=4,
+    )
+)
+def test_the_quick_reading_of_simple_lines_agrees_with_the_parser(pairs):
+    lines = [f"{key}: {value}" for key, value in pairs]
+    quick = frontmatter._load_simple(lines)
+    if quick is not None and lines:
+        assert frontmatter._load("\n".join(lines) + "\n") == quick

@@ -12,7 +12,7 @@ from workshop import bundle, store
 from workshop.doctor.base import Ward
 from workshop.errors import FileProblem
 from workshop.hashes import js_string, revision_hash, sha256
-from workshop.ledger import last_sequence, next_sequence
+from workshop.ledger import append_event, last_sequence, next_sequence
 from workshop.live import FOLDER
 from workshop.locks import lock_name
 from workshop.models import Event, EventCounter, Generation, Proposal, Rollback, RollbackFile
@@ -110,6 +110,11 @@ def import_proposal(
         if rollback:
             _import_rollback(proposal, stored, rollback, draft)
         _import_events(proposal, events)
+        if not proposal.events.exists():
+            # Without any history of its own its first event says where it comes from; readers follow events.
+            append_event(
+                proposal, Event.Type.CREATED, ward.author, proposal.created_at, payload={"imported": True}
+            )
     return proposal
 
 

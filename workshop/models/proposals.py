@@ -103,8 +103,9 @@ class Proposal(models.Model):
     row_version = models.PositiveIntegerField(default=1)
     imported_from = models.TextField(_("imported from"), blank=True)
 
-    # Set by the services that just rendered it (create, update, revise); never loaded.
+    # Set by the services that just made it (create, update, revise); never loaded.
     draft_text = ""
+    live_root = ""
 
     objects = ProposalQuerySet.as_manager()
 

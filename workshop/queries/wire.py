@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from django.db.models import Min
@@ -14,29 +13,33 @@ from django.utils.translation import gettext as _
 
 from agents.roster import load_roster
 from gateway.callers import Caller
+from gateway.registry import Encoded
 from openclaw_web.paths import state_dir
 from workshop import live, records, sentences, store
 from workshop.desks import Desk, load_proposal
 from workshop.errors import FileProblem
 from workshop.hashes import js_string
-from workshop.ledger import last_sequence
 from workshop.locks import lock_name
 from workshop.models import Event, Proposal, ReviewState, SkillUsage
 from workshop.names import iso, trim, utf8
+from workshop.queries.manifest import answer, entries_of, forget_entries
 from workshop.services import recovery
 
-LIST_FIELDS = ("record_json", "revision_hash")
+__all__ = [
+    "curator_status",
+    "event_page",
+    "forget_entries",
+    "inspect",
+    "inventory",
+    "manifest",
+    "read_skill",
+]
 NEVER = "1970-01-01T00:00:00.000Z"
 DEFAULT_LIMIT = 100
 MAX_PAGE_BYTES = 2_097_152
 
-# Every change of a proposal is an event, so entries hold until the ledger moves. Per process; the key has the
-# database and the state folder in it, since tests have many.
-_entries: dict[tuple[str, str], tuple[int, list[dict[str, Any]]]] = {}
-_guard = threading.Lock()
 
-
-def manifest(desk: Desk) -> dict[str, Any]:
+def manifest(desk: Desk) -> Encoded:
     """`skills.proposals.list`. Raises WorkshopError when live skills cannot be read."""
     pending = Proposal.objects.of_agent(desk.id).pending()
     missing = set()
@@ -48,37 +51,11 @@ def manifest(desk: Desk) -> dict[str, Any]:
             fresh = proposal
         if fresh.is_pending and not store.has_draft(desk.state, fresh.pk, fresh.draft_file):
             missing.add(fresh.pk)
-    entries = _all_entries(desk)
-    if missing:
-        entries = [{**e, "degradedState": "draft-missing"} if e["id"] in missing else e for e in entries]
-    return {
-        "schema": records.MANIFEST_SCHEMA,
-        "updatedAt": entries[0]["updatedAt"] if entries else NEVER,
-        "proposals": entries,
-        "installedSkills": [
-            {"name": skill.name, "skillKey": skill.key, "description": skill.description}
-            for skill in inventory(desk).skills
-        ],
-    }
-
-
-def _all_entries(desk: Desk) -> list[dict[str, Any]]:
-    key = (str(desk.state), desk.id)
-    sequence = last_sequence()
-    kept = _entries.get(key)
-    if kept and kept[0] == sequence and sequence:
-        return kept[1]
-    rows = Proposal.objects.of_agent(desk.id).newest_first().values(*LIST_FIELDS)
-    entries = [records.entry(row) for row in rows.iterator(chunk_size=2000)]
-    with _guard:
-        _entries[key] = (sequence, entries)
-    return entries
-
-
-def forget_entries() -> None:
-    """For whoever changes proposals without an event (imports, tests)."""
-    with _guard:
-        _entries.clear()
+    installed = [
+        {"name": skill.name, "skillKey": skill.key, "description": skill.description}
+        for skill in inventory(desk).skills
+    ]
+    return answer(entries_of(desk), missing, installed, never=NEVER)
 
 
 def inventory(desk: Desk) -> live.Inventory:

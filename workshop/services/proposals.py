@@ -63,11 +63,12 @@ def create_proposal(
     support = drafts.check_support(support_files)
     source = bundle.read(content)
     at = now()
-    text = bundle.render_draft(
-        source, name=key, description=source.description or label, version="v1", date=iso(at)
-    )
+    words = source.description or label
+    text = bundle.render_draft(source, name=key, description=words, version="v1", date=iso(at))
     goal, evidence = blank_to_none(goal), blank_to_none(evidence)
-    draft = drafts.finish(text, support, name=title, description=label, goal=goal, evidence=evidence)
+    draft = drafts.finish(
+        text, support, name=title, description=label, skill_description=words, goal=goal, evidence=evidence
+    )
     record = _record(
         "create", title, key, label, draft, target(title, key), author, desk, iso(at), goal, evidence
     )
@@ -96,16 +97,25 @@ def propose_update(
     support = drafts.check_support(support_files)
     source, old = bundle.read(content), bundle.read(before.decode(errors="replace"))
     at = now()
+    words = source.description or skill.description
     text = bundle.render_draft(
         source,
         name=skill.name,
-        description=source.description or skill.description,
+        description=words,
         version="v1",
         date=iso(at),
         fallback=old,
     )
     goal, evidence = blank_to_none(goal), blank_to_none(evidence)
-    draft = drafts.finish(text, support, name=skill.name, description=label, goal=goal, evidence=evidence)
+    draft = drafts.finish(
+        text,
+        support,
+        name=skill.name,
+        description=label,
+        skill_description=words,
+        goal=goal,
+        evidence=evidence,
+    )
     where = target(skill.name, skill.key, bound=sha256(before))
     key = skill_key(skill.key) or skill_key(skill.dir)
     record = _record("update", skill.name, key, label, draft, where, author, desk, iso(at), goal, evidence)
@@ -193,7 +203,6 @@ def _store(
     key: str,
     target_tree_json: str = "",
 ) -> Proposal:
-    _refuse_when_full(desk)
     at = now()
     record["id"] = new_proposal_id(key, at)
     with (
@@ -218,7 +227,7 @@ def _store(
             append_event(proposal, Event.Type.CREATED, author, now())
             audit_made(proposal, Event.Type.CREATED, author)
         faults.reached("create.committed")
-    proposal.draft_text = draft.text
+    proposal.draft_text, proposal.live_root = draft.text, str(desk.root)
     return proposal
 
 

@@ -96,10 +96,11 @@ def _compose(
     source = old if content is None else bundle.read(content)
     is_create = proposal.kind == Proposal.Kind.CREATE
     at, version = now(), f"v{proposal.version + 1}"
+    words = (label if is_create else "") or source.description or old.description
     text = bundle.render_draft(
         source,
         name=old.name,
-        description=(label if is_create else "") or source.description or old.description,
+        description=words,
         version=version,
         date=iso(at),
         fallback=old,
@@ -124,6 +125,7 @@ def _compose(
         support,
         name=record["target"]["skillName"],
         description=record["description"],
+        skill_description=words,
         goal=record.get("goal"),
         evidence=record.get("evidence"),
     )
@@ -161,5 +163,5 @@ def _store(
             )
             audit_made(proposal, Event.Type.REVISED, author)
         faults.reached("revise.committed")
-    proposal.draft_text = draft.text
+    proposal.draft_text, proposal.live_root = draft.text, str(desk.root)
     return proposal

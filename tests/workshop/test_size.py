@@ -1,0 +1,114 @@
+"""Reads do not grow with history: the same queries with three thousand decided proposals as with none."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from gateway.callers import command_caller
+from tests.workshop.crowd import decided_proposals
+from workshop.queries import desk, skills, waiting, wire
+from workshop.services import proposals, revisions
+
+pytestmark = pytest.mark.django_db
+ME = command_caller()
+MANY = 3000
+
+
+@pytest.fixture
+def state(two_agents):
+    for number in range(20):
+        file = two_agents / f"agents/main/agent/workshop-skills/skill-{number}/SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"---\nname: skill-{number}\ndescription: d\n---\nx\n")
+    return two_agents
+
+
+@pytest.fixture
+def made(state):
+    return proposals.create_proposal("main", name="One", description="d", content="# Text\n", caller=ME)
+
+
+def main():
+    return desk.open_desk("main", ME)
+
+
+READS = {
+    "list": lambda: wire.manifest(main()),
+    "read": lambda: wire.read_skill(main(), "skill-7"),
+    "curator": lambda: wire.curator_status(ME, live_inventory=True),
+    "events": lambda: wire.event_page(main()),
+    "queue": lambda: desk.rows(desk.queue_of(None)),
+    "first page": lambda: desk.rows(desk.find(None)[:50]),
+    "skills": lambda: skills.collection(ME, None),
+    "waiting": lambda: waiting(None, 20),
+}
+
+
+def queries(read):
+    read()
+    with CaptureQueriesContext(connection) as seen:
+        read()
+    return [row["sql"].split(" WHERE")[0] for row in seen]
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_makes_the_same_queries_with_and_without_history(name, made):
+    before = queries(READS[name])
+    decided_proposals("main", MANY)
+    after = queries(READS[name])
+    assert len(after) == len(before)
+
+
+def test_the_view_of_one_proposal_makes_the_same_queries(made):
+    def look():
+        view = desk.view(None, made.pk, ME)
+        return view.state, view.pairs, view.notices, view.events, view.generations, view.comments, view.rivals
+
+    before = queries(look)
+    decided_proposals("main", MANY)
+    assert len(queries(look)) == len(before)
+
+
+def test_the_kept_text_of_the_list_is_its_json(made):
+    decided_proposals("main", 50)
+    payload = wire.manifest(main())
+    assert json.loads(payload.json) == payload
+    assert len(payload["proposals"]) == 51
+
+
+def test_only_what_changed_is_read_again(made):
+    decided_proposals("main", 50)
+    first = wire.manifest(main())
+    with CaptureQueriesContext(connection) as seen:
+        revisions.revise_proposal("main", made.pk, description="changed", caller=ME)
+        other = proposals.create_proposal("main", name="Two", description="d", content="x", caller=ME)
+        second = wire.manifest(main())
+    loads = [row["sql"] for row in seen if "record_json" in row["sql"] and row["sql"].startswith("SELECT")]
+    assert all(" IN (" in sql or "LIMIT 1" in sql or "'pending'" in sql for sql in loads)
+    ids = [entry["id"] for entry in second["proposals"]]
+    assert ids[:2] == [other.pk, made.pk]
+    assert [e["description"] for e in second["proposals"] if e["id"] == made.pk] == ["changed"]
+    assert [e["description"] for e in first["proposals"] if e["id"] == made.pk] == ["d"]
+    assert json.loads(second.json) == second
+
+
+def test_a_missing_draft_shows_in_both_forms(made, state):
+    (state / "skill-workshop/proposals" / made.pk / made.draft_file).unlink()
+    payload = wire.manifest(main())
+    assert payload["proposals"][0]["degradedState"] == "draft-missing"
+    assert json.loads(payload.json) == payload
+
+
+def test_the_http_door_sends_the_kept_text(made, client, administrator):
+    from gateway.tokens import make_token
+
+    _token, secret = make_token("t", scopes=["operator.read"], caller=ME)
+    answer = client.post(
+        "/api/rpc/skills.proposals.list",
+        '{"agentId": "main"}',
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {secret}"},
+    )
+    assert answer.json() == {"ok": True, "payload": wire.manifest(main())}
