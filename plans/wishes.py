@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from plans.errors import PlansError
 from plans.schedule import AT, CRON, EVERY, Timing, TimingError, load_zone, to_instant
 from plans.schedule_text import SHORTEST_INTERVAL, UNIT_OF, read_instant, read_length
-from plans.wish_clock import CLOCK, CLOCK_ZH, NUMBER_ZH, Reading, read_clock, read_number
+from plans.wish_clock import CLOCK, CLOCK_EN, CLOCK_ZH, NUMBER_ZH, Reading, read_clock, read_number
 
 WEEKDAYS_ZH = {
     "一": "MON",
@@ -89,7 +89,7 @@ def understand_wish(text: str, *, now: datetime, zone: str) -> Wish:
 
 def _say_what_was_left(reading: Reading) -> None:
     """A second clock time, an exception, a span: words about time that the schedule does not carry."""
-    for pattern in (UNREAD, CLOCK_ZH, CLOCK):
+    for pattern in (UNREAD, CLOCK_ZH, CLOCK, CLOCK_EN):
         if match := pattern.search(reading.rest):
             note = _("“%(words)s” was not understood and is not in the schedule: check it below.")
             reading.notes.append(note % {"words": match[0].strip()})
@@ -273,6 +273,10 @@ def _read_named_day(reading: Reading, now: datetime, zone: str) -> Timing | None
     if match := reading.take(r"下个?(?:周|星期|礼拜)([一二三四五六日天])"):
         monday = today + timedelta(days=7 - today.weekday())
         return _once(reading, monday + timedelta(days=DAY_ORDER.index(WEEKDAYS_ZH[match[1]])), now, zone)
+    if match := reading.take(r"(?:这|本)?个?(?:周|星期|礼拜)([一二三四五六日天])(?![点时])"):
+        ahead = (DAY_ORDER.index(WEEKDAYS_ZH[match[1]]) - today.weekday() - 1) % 7 + 1
+        reading.notes.append(_("“%(words)s” was read as the coming one, once.") % {"words": match[0]})
+        return _once(reading, today + timedelta(days=ahead), now, zone)
     if match := reading.take(rf"\b(?:next|this|on)\s+({EN_DAY})(?!\w)"):
         ahead = (DAY_ORDER.index(WEEKDAYS_EN[match[1][:3].lower()]) - today.weekday() - 1) % 7 + 1
         return _once(reading, today + timedelta(days=ahead), now, zone)

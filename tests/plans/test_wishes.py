@@ -33,6 +33,7 @@ UNDERSTOOD = [
     ("后天下午三点一刻开会", "at 2026-12-02T15:15:00+08:00"),
     ("今晚8点", "at 2026-11-30T20:00:00+08:00"),
     ("下周一上午10点", "at 2026-12-07T10:00:00+08:00"),
+    ("周五下午3点开会", "at 2026-12-04T15:00:00+08:00"),
     ("12月5日下午3点发布", "at 2026-12-05T15:00:00+08:00"),
     ("每月1号早上10点出账单", "cron 0 10 1 * *"),
     ("每月最后一天18:00生成月报", "cron 0 18 L * *"),
@@ -95,6 +96,8 @@ def test_what_cannot_be_understood_is_said_and_not_guessed(text, note):
             "every day except Sunday at 9",
             "“except Sunday” was not understood and is not in the schedule: check it below.",
         ),
+        ("周五下午3点开会", "“周五” was read as the coming one, once."),
+        ("every 2 days at 9", "“at 9” was not understood and is not in the schedule: check it below."),
         ("每天9点和18点检查", "“18点” was not understood and is not in the schedule: check it below."),
         (
             "hourly from 9 to 17",
