@@ -139,3 +139,30 @@ def test_html_in_a_wish_is_inert(roster, reviewer):
 
 def test_a_viewer_sees_no_form(roster, viewer):
     assert b'name="wish"' not in viewer.get(START).content
+
+
+def test_a_file_that_cannot_be_written_is_said_and_can_be_tried_again(begun, reviewer, workspace, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (workspace / "archives").symlink_to(tmp_path / "elsewhere")
+    refused = agree(reviewer, begun)
+    assert refused.status_code == 422
+    assert "symlink" in refused.context["problem"]
+    assert refused.context["problem"] in text_of(refused)
+    assert not Plan.objects.exists()
+    (workspace / "archives").unlink()
+    assert agree(reviewer, begun).status_code == 302
+    assert Plan.objects.get().state == "awaiting"
+
+
+def test_an_agent_that_nobody_knows_is_refused_and_the_wish_kept(roster, reviewer):
+    page = reviewer.post(START, {"wish": "daily at 9 look around", "agent": "ghost"})
+    assert page.status_code == 422
+    assert "No workspace is known for agent “ghost”." in text_of(page)
+    assert "daily at 9 look around" in page.content.decode()
+
+
+def test_agreeing_twice_writes_once(begun, reviewer):
+    agree(reviewer, begun)
+    again = reviewer.post(begun.get_absolute_url() + "?step=ora", {"do": "agree", "seen": "x"})
+    assert again.url == reverse("plans:review", args=[Plan.objects.get().uid])
+    assert Plan.objects.get().revisions.count() == 1
