@@ -8,6 +8,7 @@ import hashlib
 import re
 import signal
 import threading
+import time
 from html import escape
 from urllib.parse import urlsplit
 
@@ -145,12 +146,17 @@ class _Deadline:
     def __enter__(self) -> None:
         if self.armed:
             self.before = signal.signal(signal.SIGALRM, self._ring)
-            signal.setitimer(signal.ITIMER_REAL, self.seconds)
+            # A background task's own time limit runs on the same timer: it goes on afterwards.
+            self.began = time.monotonic()
+            self.outer, _interval = signal.setitimer(signal.ITIMER_REAL, self.seconds)
 
     def __exit__(self, *exc: object) -> None:
         if self.armed:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self.before)
+            if self.outer:
+                left = max(self.outer - (time.monotonic() - self.began), 0.001)
+                signal.setitimer(signal.ITIMER_REAL, left)
 
     @staticmethod
     def _ring(*_args: object) -> None:

@@ -115,3 +115,19 @@ def test_whatever_comes_no_handler_and_no_script_survive(text):
         assert not re.match(r"<\s*(script|style|iframe|svg|object|embed)", tag)
         assert not re.search(r"\son\w+\s*=", tag)
         assert "javascript:" not in tag.lower()
+
+
+def test_a_background_tasks_own_time_limit_goes_on_after_rendering():
+    import signal
+
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *_args: rung.append(True))
+    try:
+        signal.alarm(3)
+        render_markdown("# A heading that no other test renders 7391")
+        left, _interval = signal.setitimer(signal.ITIMER_REAL, 0)
+        assert 1 < left <= 3
+        assert not rung
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
