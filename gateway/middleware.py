@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.auth import get_user_model, login
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 from django.utils import timezone, translation
 
@@ -94,6 +95,19 @@ def reader(get_response: GetResponse) -> GetResponse:
                 response.render()  # while the language is active
         response.setdefault("Content-Language", language)
         return response
+
+    return middleware
+
+
+def no_nul(get_response: GetResponse) -> GetResponse:
+    """No name has a NUL, and PostgreSQL cannot even look for one: 404 in a path, 400 behind the "?"."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if "\0" in request.path_info:
+            raise Http404("NUL in the path")
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            raise BadRequest("NUL in the query")
+        return get_response(request)
 
     return middleware
 

@@ -61,6 +61,7 @@ def test_the_state_is_looked_up_once_in_three_seconds(django_assert_num_queries)
         assert cluster_state() == first
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_missing_cache_table_counts_as_never_seen(settings):
     settings.CACHES = {
         **settings.CACHES,
