@@ -260,3 +260,32 @@ def test_a_second_change_of_one_skill_points_at_the_first(two_agents, reviewer, 
     html = reviewer.get(reverse("workshop:new"), {"skill": "main/trip"}).content.decode()
     assert "A proposal for this skill waits already" in html
     assert reverse("workshop:proposal", args=[first.pk]) in html
+
+
+def test_the_largest_allowed_files_can_be_edited_in_the_browser(two_agents, reviewer, person):
+    short_lines = "x\n" * 131_072
+    files = [{"path": f"references/{number}.md", "content": short_lines} for number in range(8)]
+    proposal = propose(person, support_files=files)
+    answer = reviewer.post(
+        reverse("workshop:edit", args=[proposal.pk]),
+        {
+            "revision": proposal.revision_hash,
+            "description": "Plan a trip",
+            "content": TRIP + "- Wave.\n",
+            "path": [item["path"] for item in files],
+            # As browsers send text areas.
+            "file_content": [short_lines.replace("\n", "\r\n")] * 8,
+        },
+    )
+    assert answer.status_code == 302
+    proposal.refresh_from_db()
+    assert (proposal.version, proposal.support_count) == (2, 8)
+
+
+def test_two_mebibytes_and_one_byte_in_all_are_refused_with_a_sentence(two_agents, reviewer):
+    paths = [f"references/{number}.md" for number in range(9)]
+    contents = ["x" * 262_144] * 8 + ["y"]
+    answer = reviewer.post(reverse("workshop:new"), {**NEW, "path": paths, "file_content": contents})
+    assert answer.status_code == 422
+    assert "2097152 are allowed" in answer.content.decode()
+    assert not Proposal.objects.exists()

@@ -296,6 +296,6 @@ def version_pairs(old: OldBundle, new: OldBundle) -> list[FilePair]:
     which differ every time. Empty where one of them cannot be read."""
     if old.bundle is None or new.bundle is None:
         return []
-    sides = [render_skill(side.bundle.text) for side in (old, new) if side.bundle]
+    before, after = render_skill(old.bundle.text), render_skill(new.bundle.text)
     support = [pair for pair in generation_pairs(old, new) if pair.path != DRAFT_NAME]
-    return [FilePair(SKILL_NAME, *sides), *support]
+    return [FilePair(SKILL_NAME, before, after), *support]
