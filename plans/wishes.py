@@ -50,6 +50,9 @@ UNREAD = re.compile(
     re.IGNORECASE,
 )
 
+# What `detect_language` answers, as the attribute `lang` has it.
+HTML_LANGUAGE = {"zh": "zh-Hans", "en": "en"}
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:

@@ -18,6 +18,7 @@ from plans.models import Plan, Run, Schedule
 from plans.schedule import Timing, load_zone, upcoming
 from plans.schedule_words import describe_length, describe_timing
 from plans.sentences import tell
+from plans.wishes import HTML_LANGUAGE, detect_language
 
 register = template.Library()
 
@@ -194,3 +195,9 @@ def overdue(schedule: Schedule) -> bool:
     """True where a due time passed and no tick has taken it for over three minutes."""
     due = schedule.next_due_at
     return due is not None and timezone.now() - due > timedelta(minutes=3)
+
+
+@register.filter
+def tongue(text: str) -> str:
+    """The language that a plan's own words are in, for the attribute `lang`."""
+    return HTML_LANGUAGE[detect_language(str(text))]

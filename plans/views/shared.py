@@ -21,9 +21,7 @@ from plans.planfile_check import Problem, entry_timing
 from plans.queries import baseline_of
 from plans.schedule import Timing
 from plans.services.revisions import default_zone, problems_of, workspace_root
-from plans.wishes import detect_language
-
-HTML_LANGUAGE = {"zh": "zh-Hans", "en": "en"}
+from plans.wishes import HTML_LANGUAGE, detect_language
 
 
 @dataclass(frozen=True)
