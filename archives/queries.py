@@ -7,7 +7,7 @@ from datetime import date
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from archives.models import Archive, ArchiveFile, Bucket, Workspace
-from archives.search import matching_ids, query_tokens
+from archives.search import MANY, matching_ids, query_tokens
 
 PAGE = 40
 BUCKETS = 12
@@ -64,8 +64,7 @@ def list_archives(wanted: Filter, *, before: str = "", limit: int = PAGE) -> Pag
         # Most types are in most archives: asking each row is quicker than gathering all files of a type.
         rows = rows.filter(Exists(ArchiveFile.objects.filter(archive=OuterRef("pk"), kind=wanted.kind)))
     if wanted.day:
-        # One day is a small part of the files: gather its archives first.
-        rows = rows.filter(pk__in=ArchiveFile.objects.filter(day=wanted.day).values("archive"))
+        rows = _on_day(rows, wanted.day)
     return _page(rows, before, limit)
 
 
@@ -172,6 +171,15 @@ def is_day(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
+
+
+def _on_day(rows: QuerySet, day: str) -> QuerySet:
+    of_day = ArchiveFile.objects.filter(day=day)
+    ids = list(of_day.order_by("archive").values_list("archive", flat=True).distinct()[: MANY + 1])
+    if len(ids) <= MANY:
+        return rows.filter(pk__in=ids)
+    # So many that walking from the newest on meets a page of them sooner than gathering them all.
+    return rows.filter(Exists(of_day.filter(archive=OuterRef("pk"))))
 
 
 def _with_cut(buckets: QuerySet[Bucket], count: int) -> QuerySet[Bucket]:

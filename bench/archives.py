@@ -82,8 +82,8 @@ def _pages(table: Table) -> None:
         times: dict[int, dict[str, float]] = {}
         for count in (100, 100_000):
             Archive.objects.all().delete()
-            # Small archives, so that the list has a full page at both sizes.
-            fill(workspace, count, per_bucket=2, per_archive=2)
+            # Small archives and 50 rare names, so that every list has a full page at both sizes.
+            fill(workspace, count, per_bucket=2, per_archive=2, rare_every=count // 50)
             newest = Archive.objects.order_by("-sort_key").first()
             pages = PAGES | {"an archive": f"bench/{newest.archive_id}/"}
             times[count] = {

@@ -12,7 +12,9 @@ ENDINGS = (("md", "markdown"), ("json", "json"), ("csv", "table"), ("png", "imag
 
 
 @transaction.atomic
-def fill(workspace: Workspace, count: int, *, per_bucket: int = 10, per_archive: int = 50) -> None:
+def fill(
+    workspace: Workspace, count: int, *, per_bucket: int = 10, per_archive: int = 50, rare_every: int = 997
+) -> None:
     """`count` files in buckets of `per_bucket`, archives of `per_archive`, a second between buckets."""
     archives = [_archive(workspace, at, per_archive, per_bucket) for at in range(count // per_archive)]
     Archive.objects.bulk_create(archives, batch_size=2000)
@@ -23,7 +25,7 @@ def fill(workspace: Workspace, count: int, *, per_bucket: int = 10, per_archive:
     ]  # fmt: skip
     Bucket.objects.bulk_create(buckets, batch_size=2000)
     table, ending = ArchiveFile._meta.db_table, _case("n.i % 5", [one for one, _kind in ENDINGS])
-    word = "CASE WHEN n.i % 997 = 3 THEN 'rare' ELSE 'daily' END"
+    word = f"CASE WHEN n.i % {rare_every} = 3 % {rare_every} THEN 'rare' ELSE 'daily' END"
     number = f"(n.i % {per_bucket})"
     name = f"'报告 ' || {word} || ' ' || {number} || '.' || {ending}"
     tokens = (

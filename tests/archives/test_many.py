@@ -103,6 +103,15 @@ def test_a_rare_word_is_found_by_the_index(workspace):
     assert found == ["报告 rare 7.csv", "报告 rare 0.md", "报告 rare 3.png"]
 
 
+def test_a_busy_day_and_a_quiet_one_show_the_same_rows(workspace, monkeypatch):
+    fill(workspace, 400)
+    few = [row.archive_id for row in queries.list_archives(Filter(day="2026-01-01")).rows]
+    monkeypatch.setattr(queries, "MANY", 3)
+    assert [row.archive_id for row in queries.list_archives(Filter(day="2026-01-01")).rows] == few
+    assert len(few) == 8 and few == sorted(few, reverse=True)
+    assert queries.list_archives(Filter(day="2026-01-02")).rows == []
+
+
 @pytest.fixture
 def postgres_url():
     """A database of its own on this host's PostgreSQL."""
