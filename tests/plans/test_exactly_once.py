@@ -9,6 +9,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import redis
 
 from tests.plans.real_world import World
 
@@ -116,6 +117,30 @@ def test_a_clock_stepping_back_between_ticks_and_clusters(world):
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("broker", ["orm", "redis"])
+def test_messages_that_a_killed_cluster_had_in_its_memory_are_sent_again(tmp_path, broker):
+    url = "redis://localhost:6379/2" if broker == "redis" else ""
+    if url:
+        redis.from_url(url).flushdb()
+    world = World(tmp_path, broker=url, AGENT_SLEEP="30")
+    try:
+        world.do("setup", at=BEFORE, schedule=AT, count=6)
+        world.do("tick", at=NOW)
+        cluster = world.start("cluster", queue="turns", at=NOW)
+        world.wait("both workers to be busy", lambda: len(world.executions()) == 2)
+        world.kill(cluster)
+        world.environment["AGENT_SLEEP"] = "0"
+        world.do("tick", at="2030-01-07T09:01:00Z")
+        world.do("tick", at="2030-01-07T09:04:00Z")
+        world.start("cluster", queue="turns", at="2030-01-07T09:04:05Z")
+        rows = world.wait_for_end()
+        assert Counter(row["outcome"] for row in rows) == {"interrupted": 2, "ok": 4}
+        assert sorted(Counter(world.executions()).values()) == [1] * 6
+    finally:
+        world.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("broker", ["orm", "redis"])
 def test_two_clusters_two_clocks_and_doubled_messages_on_postgresql(tmp_path, broker):
     if not shutil.which("createdb"):
         pytest.fail("the PostgreSQL programs are missing on this host")
@@ -123,8 +148,6 @@ def test_two_clusters_two_clocks_and_doubled_messages_on_postgresql(tmp_path, br
     subprocess.run(["createdb", "-h", "localhost", name], check=True)
     url = "redis://localhost:6379/2" if broker == "redis" else ""
     if broker == "redis":
-        import redis
-
         redis.from_url(url).flushdb()
     world = World(tmp_path, database=f"postgres://root@localhost/{name}", broker=url)
     try:

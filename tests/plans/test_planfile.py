@@ -155,7 +155,7 @@ def dressed(draw):
     return text, known, steps
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(dressed())
 def test_any_dress_of_the_same_facts_reads_the_same(case):
     text, known, steps = case
@@ -167,7 +167,7 @@ def test_any_dress_of_the_same_facts_reads_the_same(case):
     assert set(REQUIRED) - {"Task_ID"} <= set(entry.fields)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "surrogatepass"))
 )

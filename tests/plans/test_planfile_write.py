@@ -115,7 +115,7 @@ free = st.text(
 ).filter(str.strip)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(objective=free, result=free, actions=st.lists(free, min_size=1, max_size=3), name=free)
 def test_free_words_can_never_forge_a_field_a_step_or_an_entry(objective, result, actions, name):
     draft = Draft("t-1", name, "7f3c", "Mira", objective, result, tuple(actions), schedule="every 2h")
