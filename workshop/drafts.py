@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.callers import Caller
 from workshop import bundle, scanner, sentences, supportpaths
-from workshop.config import MAX_DESCRIPTION_BYTES, Rules
-from workshop.names import iso, utf8
+from workshop.config import AUTONOMOUS_MAX_CHARACTERS, MAX_DESCRIPTION_BYTES, Rules
+from workshop.names import iso, trim_start, utf8
 from workshop.records import now
 from workshop.supportpaths import SupportFile
 
@@ -38,6 +39,15 @@ def check_content(content: str, rules: Rules) -> None:
     size = len(utf8(content))
     if size > rules.max_skill_bytes:
         raise sentences.content_too_long(size, rules.max_skill_bytes)
+
+
+def check_autonomous(source: bundle.Source, caller: Caller, live_body: str | None = None) -> None:
+    """An agent by itself writes `AUTONOMOUS_MAX_CHARACTERS` of body at most; where the live skill is longer
+    already, an update has to be strictly shorter than it. Raises WorkshopError `autonomous-too-long`."""
+    size = len(trim_start(source.body))
+    before = len(trim_start(live_body)) if live_body is not None else 0
+    if caller.is_agent and size > AUTONOMOUS_MAX_CHARACTERS and not size < before:
+        raise sentences.autonomous_too_long(size, max(before - 1, AUTONOMOUS_MAX_CHARACTERS))
 
 
 def check_support(items: Sequence[Mapping[str, str]]) -> list[SupportFile]:

@@ -7,6 +7,8 @@ wins and the other gets `conflict`.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +18,7 @@ from django.db.models import F
 
 from gateway import audit, events
 from gateway.callers import Caller
+from gateway.errors import AppError
 from workshop import sentences
 from workshop.errors import WorkshopError
 from workshop.models import Event, EventCounter, Proposal
@@ -179,3 +182,27 @@ def audit_made(proposal: Proposal, kind: str, author: Author, reason: str | None
         digest=proposal.revision_hash,
         reason=storable(reason or ""),
     )
+
+
+@contextmanager
+def refusals_recorded(caller: Caller, action: str, proposal_id: str) -> Iterator[None]:
+    """Put a refused decision into the audit trail, with its code, and let it go on as it was."""
+    try:
+        yield
+    except AppError as error:
+        found = (
+            Proposal.objects.filter(pk=storable(proposal_id)[:121])
+            .values_list("agent_id", "revision_hash")
+            .first()
+        )
+        agent_id, digest = found or ("", "")
+        audit.record(
+            caller,
+            f"proposal.{action}",
+            subject=storable(proposal_id),
+            outcome="refused",
+            agent_id=agent_id,
+            digest=digest,
+            reason=error.code,
+        )
+        raise

@@ -112,6 +112,14 @@ def content_too_long(size: int, limit: int) -> WorkshopError:
     )
 
 
+def autonomous_too_long(size: int, limit: int) -> WorkshopError:
+    return refuse(
+        "autonomous-too-long",
+        _("An agent's own text has %(limit)s characters at most; this one has %(size)s. Shorten it.")
+        % {"size": size, "limit": limit},
+    )
+
+
 def literal_secret(place: str) -> WorkshopError:
     return refuse(
         "literal-secret",
@@ -187,6 +195,14 @@ def recovery_needed(path: str) -> WorkshopError:
             "An earlier apply was cut off and the files at %(path)s are now neither the old nor the new ones. "
             "Decide first whether to keep what stands there or to restore the earlier skill."
         )
+        % {"path": path},
+    )
+
+
+def needs_doctor(path: str) -> WorkshopError:
+    return refuse(
+        "needs-doctor",
+        _("This skill still lies at %(path)s, from an older version. Run manage.py doctor --fix first.")
         % {"path": path},
     )
 

@@ -77,6 +77,50 @@ def test_an_agents_proposal_says_where_it_comes_from(two_agents, agent_caller):
     assert Event.objects.get(proposal=made).actor == {"type": "agent", "id": "main"}
 
 
+@pytest.mark.parametrize(("size", "code"), [(10_000, None), (10_001, "autonomous-too-long")])
+def test_an_agents_own_text_has_ten_thousand_characters_at_most(size, code, two_agents, agent_caller):
+    words = {"name": "One", "description": "d", "content": "---\nlicense: MIT\n---\n\n" + "字" * size}
+    if code is None:
+        assert proposals.create_proposal("main", caller=agent_caller, **words).is_pending
+    else:
+        assert refusal(proposals.create_proposal, "main", caller=agent_caller, **words) == code
+        assert proposals.create_proposal("main", caller=ME, **words).is_pending
+
+
+@pytest.mark.parametrize(("size", "fits"), [(10_499, True), (10_500, False), (10_501, False)])
+def test_a_skill_that_is_longer_already_may_only_become_shorter(size, fits, two_agents, agent_caller):
+    long = proposals.create_proposal(
+        "main", name="One", description="d", content="x" * 10_499 + "\n", caller=ME
+    )
+    apply(long)
+    words = {"skill_name": "one", "content": "y" * size}
+    if fits:
+        made = proposals.propose_update("main", caller=agent_caller, **words)
+        assert refusal(
+            revisions.revise_proposal, "main", made.pk, content="z" * 10_500, caller=agent_caller
+        ) == ("autonomous-too-long")
+    else:
+        assert (
+            refusal(proposals.propose_update, "main", caller=agent_caller, **words) == "autonomous-too-long"
+        )
+
+
+def test_every_refused_decision_is_in_the_audit_trail(made, person):
+    assert (
+        refusal(decisions.reject_proposal, "main", made.pk, expected_revision_hash="0" * 64, caller=person)
+        == "SKILL_PROPOSAL_REVISION_CHANGED"
+    )
+    entry = AuditEntry.objects.filter(outcome="refused").get()
+    assert (entry.action, entry.subject, entry.actor, entry.digest, entry.reason, entry.agent_id) == (
+        "proposal.rejected",
+        made.pk,
+        "reviewer",
+        made.revision_hash,
+        "SKILL_PROPOSAL_REVISION_CHANGED",
+        "main",
+    )
+
+
 def test_a_viewer_changes_nothing(made, people):
     viewer = Caller(kind="person", label="viewer", scopes=frozenset({"operator.read"}), user=people["viewer"])
     with pytest.raises(Exception, match="needs the right"):

@@ -30,7 +30,7 @@ from workshop.store import Bundle
 @dataclass(frozen=True, slots=True)
 class LiveState:
     """What stands against a pending proposal now. `code`: ok, appeared, missing, changed, support-changed,
-    draft-missing, draft-changed, outside, recovery. `stale`: it can only be proposed anew. `apply`: whether
+    draft-missing, outside, recovery, legacy (the doctor has not moved its skill yet). `stale`: it can only be proposed anew. `apply`: whether
     applying can work; rejecting always does, except in `recovery`."""
 
     code: str = "ok"
@@ -54,6 +54,8 @@ def live_state(desk: Desk, proposal: Proposal, *, unfinished: bool | None = None
     open, where the caller knows already."""
     if not proposal.is_pending:
         return LiveState()
+    if proposal.legacy_dir:
+        return LiveState("legacy", sentences.needs_doctor(proposal.legacy_dir).message)
     if unfinished is None:
         unfinished = Rollback.objects.unfinished().filter(pk=proposal.pk).exists()
     if unfinished:

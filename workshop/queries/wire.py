@@ -35,7 +35,6 @@ __all__ = [
     "read_skill",
 ]
 NEVER = "1970-01-01T00:00:00.000Z"
-DEFAULT_LIMIT = 100
 MAX_PAGE_BYTES = 2_097_152
 
 
@@ -117,7 +116,7 @@ def read_skill(desk: Desk, name: str) -> dict[str, Any]:
 
 
 def event_page(
-    desk: Desk, *, proposal_id: str | None = None, after: int = 0, limit: int = DEFAULT_LIMIT
+    desk: Desk, *, proposal_id: str | None = None, after: int = 0, limit: int = 100
 ) -> dict[str, Any]:
     """`skills.proposals.events.list`: ascending, cut at `limit` events or 2 MiB."""
     rows = Event.objects.filter(agent_id=desk.id, sequence__gt=after)

@@ -45,11 +45,7 @@ def require_pending(proposal: Proposal, action: str) -> None:
 def require_moved(proposal: Proposal) -> None:
     """Refuse to touch a skill that still lies in its old place (`needs-doctor`)."""
     if proposal.legacy_dir:
-        raise sentences.refuse(
-            "needs-doctor",
-            _("This skill still lies at %(path)s, from an older version. Run manage.py doctor --fix first.")
-            % {"path": proposal.legacy_dir},
-        )
+        raise sentences.needs_doctor(proposal.legacy_dir)
 
 
 def require_revision(proposal: Proposal, expected: str | None) -> None:

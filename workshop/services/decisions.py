@@ -8,14 +8,14 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from gateway import audit, faults
+from gateway import faults
 from gateway.callers import WRITE, Caller
 from gateway.errors import FORBIDDEN
 from workshop import bundle, drafts, review, sentences, targets
 from workshop.config import PENDING
 from workshop.desks import Desk, load_proposal, open_desk, target_lock
 from workshop.errors import FileProblem, WorkshopError
-from workshop.ledger import GATEWAY, Author, append_event, audit_made, commit, save_record
+from workshop.ledger import GATEWAY, Author, append_event, audit_made, commit, refusals_recorded, save_record
 from workshop.models import Event, Generation, Proposal, Rollback
 from workshop.names import blank_to_none, iso, trim
 from workshop.records import now, with_status
@@ -23,18 +23,10 @@ from workshop.services import bound, evaluations, livefiles, publishing, recover
 from workshop.store import Bundle
 
 
-def require_may_decide(desk: Desk, caller: Caller, proposal_id: str, action: str) -> None:
-    """Agents decide only where the approval policy lets them. The refused attempt is in the audit trail."""
+def require_may_decide(desk: Desk, caller: Caller) -> None:
+    """Agents decide only where the approval policy lets them (`approval-pending`)."""
     caller.require_scope(WRITE)
     if caller.is_agent and desk.rules.approval_policy == PENDING:
-        audit.record(
-            caller,
-            f"proposal.{action}",
-            subject=proposal_id,
-            outcome="refused",
-            agent_id=desk.id,
-            reason="approval policy",
-        )
         raise WorkshopError(
             _("A person decides about this agent's proposals; it waits on the review page."),
             code="approval-pending",
@@ -50,15 +42,6 @@ def _require_second_person(desk: Desk, proposal: Proposal, author: Author) -> No
     if author.caller.user is not None:
         mine |= Q(user=author.caller.user)
     if Generation.objects.filter(mine, proposal=proposal).exists():
-        audit.record(
-            author.caller,
-            "proposal.applied",
-            subject=proposal.pk,
-            outcome="refused",
-            agent_id=desk.id,
-            digest=proposal.revision_hash,
-            reason="two people",
-        )
         raise sentences.refuse(
             "second-person",
             _("You wrote or revised this proposal; for this agent somebody else has to apply it."),
@@ -82,8 +65,29 @@ def apply_proposal(
     to what `review.risks` found (`needs-acknowledgement` without it). Raises WorkshopError; a critical finding
     quarantines, a changed target makes stale, everything else leaves the proposal pending.
     """
-    desk, author = open_desk(agent_id, caller), Author(caller, door)
-    require_may_decide(desk, caller, proposal_id, "applied")
+    with refusals_recorded(caller, Event.Type.APPLIED, proposal_id):
+        return _checked_apply(
+            agent_id,
+            proposal_id,
+            expected_revision_hash,
+            correlation_id,
+            reason,
+            acknowledged,
+            Author(caller, door),
+        )
+
+
+def _checked_apply(
+    agent_id: str | None,
+    proposal_id: str,
+    expected_revision_hash: str,
+    correlation_id: str | None,
+    reason: str | None,
+    acknowledged: bool,
+    author: Author,
+) -> Proposal:
+    desk = open_desk(agent_id, author.caller)
+    require_may_decide(desk, author.caller)
     proposal = load_proposal(desk, proposal_id)
     publishing.sweep(desk)
     if recovery.settle(desk, proposal) == "finished":
@@ -210,17 +214,11 @@ def reject_proposal(
     door: str = GATEWAY,
 ) -> Proposal:
     """End a pending proposal. Works without a readable draft; refuses while a cut-off apply is unsettled."""
-    return _close(
-        agent_id,
-        proposal_id,
-        "rejected",
-        _("Rejecting"),
-        expected_revision_hash,
-        correlation_id,
-        reason,
-        caller,
-        door,
-    )
+    with refusals_recorded(caller, Event.Type.REJECTED, proposal_id):
+        author, action = Author(caller, door), _("Rejecting")
+        return _close(
+            agent_id, proposal_id, "rejected", action, expected_revision_hash, correlation_id, reason, author
+        )
 
 
 def quarantine_proposal(
@@ -234,17 +232,18 @@ def quarantine_proposal(
     door: str = GATEWAY,
 ) -> Proposal:
     """Lock a pending proposal away. It goes on counting against `maxPending`."""
-    return _close(
-        agent_id,
-        proposal_id,
-        "quarantined",
-        _("Quarantining"),
-        expected_revision_hash,
-        correlation_id,
-        reason,
-        caller,
-        door,
-    )
+    with refusals_recorded(caller, Event.Type.QUARANTINED, proposal_id):
+        author, action = Author(caller, door), _("Quarantining")
+        return _close(
+            agent_id,
+            proposal_id,
+            "quarantined",
+            action,
+            expected_revision_hash,
+            correlation_id,
+            reason,
+            author,
+        )
 
 
 def _close(
@@ -255,11 +254,10 @@ def _close(
     expected: str | None,
     correlation_id: str | None,
     reason: str | None,
-    caller: Caller,
-    door: str,
+    author: Author,
 ) -> Proposal:
-    desk, author = open_desk(agent_id, caller), Author(caller, door)
-    require_may_decide(desk, caller, proposal_id, status)
+    desk = open_desk(agent_id, author.caller)
+    require_may_decide(desk, author.caller)
     proposal = load_proposal(desk, proposal_id)
     with target_lock(desk, proposal.target_dir):
         proposal = load_proposal(desk, proposal_id)

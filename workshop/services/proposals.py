@@ -62,6 +62,7 @@ def create_proposal(
     drafts.check_content(content, desk.rules)
     support = drafts.check_support(support_files)
     source = bundle.read(content)
+    drafts.check_autonomous(source, caller)
     at = now()
     words = source.description or label
     text = bundle.render_draft(source, name=key, description=words, version="v1", date=iso(at))
@@ -96,6 +97,7 @@ def propose_update(
     drafts.check_content(content, desk.rules)
     support = drafts.check_support(support_files)
     source, old = bundle.read(content), bundle.read(before.decode(errors="replace"))
+    drafts.check_autonomous(source, caller, old.body)
     at = now()
     words = source.description or skill.description
     text = bundle.render_draft(

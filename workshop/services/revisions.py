@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from gateway import faults
 from gateway.callers import WRITE, Caller
-from workshop import bundle, drafts, sentences
+from workshop import bundle, drafts, sentences, targets
 from workshop.desks import Desk, load_proposal, open_desk, target_lock
 from workshop.drafts import Draft
 from workshop.errors import FileProblem
@@ -18,7 +18,7 @@ from workshop.ledger import GATEWAY, Author, append_event, audit_made, save_reco
 from workshop.models import Event, Proposal, Rollback
 from workshop.names import blank_to_none, iso, trim
 from workshop.records import now
-from workshop.services import bound, publishing, recovery
+from workshop.services import bound, livefiles, publishing, recovery
 from workshop.services.proposals import SupportItems, bound_entry
 from workshop.store import Bundle, draft_file
 from workshop.supportpaths import SupportFile
@@ -60,8 +60,18 @@ def revise_proposal(
         bound.require_moved(proposal)
         _require_target(desk, proposal, author)
         before = bound.load_bundle(desk, proposal)
+        if content is not None:
+            drafts.check_autonomous(bundle.read(content), caller, _live_body(desk, proposal))
         record, draft = _compose(desk, proposal, before, content, support_files, description, goal, evidence)
         return _store(desk, proposal, record, draft, author, correlation_id)
+
+
+def _live_body(desk: Desk, proposal: Proposal) -> str | None:
+    """The body of the live skill that an update would change."""
+    if proposal.kind == Proposal.Kind.CREATE:
+        return None
+    data = livefiles.read_live(desk, targets.skill_file(proposal.target_dir))
+    return bundle.read(data.decode(errors="replace")).body
 
 
 def _require_target(desk: Desk, proposal: Proposal, author: Author) -> None:

@@ -8,8 +8,8 @@ from gateway import faults
 from gateway.callers import Caller
 from workshop import sentences
 from workshop.desks import load_proposal, open_desk, target_lock
-from workshop.ledger import GATEWAY, Author
-from workshop.models import Proposal, Rollback
+from workshop.ledger import GATEWAY, Author, refusals_recorded
+from workshop.models import Event, Proposal, Rollback
 from workshop.names import blank_to_none
 from workshop.services import livefiles, recovery
 from workshop.services.decisions import require_may_decide
@@ -29,8 +29,13 @@ def roll_back_proposal(
     The proposal stays `applied`; a `rolled_back` event says the rest. Raises WorkshopError `not-applied`,
     `no-rollback`, `rolled-back-already`, `live-changed`.
     """
-    desk, author = open_desk(agent_id, caller), Author(caller, door)
-    require_may_decide(desk, caller, proposal_id, "rolled_back")
+    with refusals_recorded(caller, Event.Type.ROLLED_BACK, proposal_id):
+        return _roll_back(agent_id, proposal_id, reason, Author(caller, door))
+
+
+def _roll_back(agent_id: str | None, proposal_id: str, reason: str | None, author: Author) -> Proposal:
+    desk = open_desk(agent_id, author.caller)
+    require_may_decide(desk, author.caller)
     proposal = load_proposal(desk, proposal_id)
     with target_lock(desk, proposal.target_dir):
         proposal = load_proposal(desk, proposal_id)
