@@ -45,3 +45,9 @@ def test_no_module_hides_an_import_in_a_function():
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_our_one_script_stays_under_8_kb():
+    scripts = sorted(path.name for path in (ROOT / "static").rglob("*.js"))
+    assert scripts == ["app.js"]
+    assert (ROOT / "static/js/app.js").stat().st_size < 8192

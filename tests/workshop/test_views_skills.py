@@ -37,6 +37,7 @@ def test_skills_that_changed_after_they_were_applied_stand_first(two_agents, vie
     file.write_text(file.read_text() + "More.\n")
     response = viewer.get(reverse("workshop:skills"))
     assert names(response) == ["zzz", "aaa", "mmm"]
+    assert "From “Create zzz”, applied just now" in text_of(response)
     html = response.content.decode()
     assert re.findall(r'class="pill (?:warn|ok|idle)">([^<]+)<', html)[-3:] == [
         "changed",
