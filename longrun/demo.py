@@ -7,8 +7,9 @@ from gateway.models import Delivery
 from longrun import clock
 from longrun.models import Boundary, LongTask
 from longrun.services.heartbeat import confirm_progress, fail_progress, tick
+from longrun.services.signs import touch_tool
 from longrun.services.start import validate_start
-from longrun.services.tasks import Report, set_task, touch_tool
+from longrun.services.tasks import Report, set_task
 from longrun.services.watchdog import make_recoveries, run_watchdog
 
 KIND, BOUNDARY = "longrun.task", "longrun.boundary"

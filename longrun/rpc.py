@@ -3,121 +3,34 @@
 Scripts and methods go together in docs/longrun.md. Field names of a task are the seed's.
 """
 
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from gateway.callers import READ, WRITE, Caller
-from gateway.registry import Params, method
+from gateway.registry import method
 from gateway.rpc import as_payload
 from longrun import queries
-from longrun.services import cleanup, heartbeat, importing, keepalive, start, tasks, watchdog
+from longrun.params import (
+    AcknowledgeParams,
+    AgentParams,
+    AttemptParams,
+    CleanupParams,
+    IdleParams,
+    ImportParams,
+    KeepaliveParams,
+    ListParams,
+    ProgressParams,
+    ResumeParams,
+    RunParams,
+    SetParams,
+    StepParams,
+    TaskParams,
+    ToolParams,
+    TriggerParams,
+    ValidateParams,
+)
+from longrun.services import cleanup, heartbeat, importing, keepalive, signs, start, tasks, watchdog
 from longrun.services.common import find_task
 from longrun.trigger import find_trigger, says_continue
-
-Text = Annotated[str | None, Field(max_length=8000)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-AgentId = Annotated[str, Field(max_length=128)]
-
-
-class AgentParams(Params):
-    agent_id: AgentId = ""
-
-
-class TaskParams(AgentParams):
-    task: Name
-
-
-class SetParams(TaskParams):
-    state: str
-    session: Text = None
-    origin_session_key: Text = None
-    goal: Text = None
-    done_when: Text = None
-    blocked_when: Text = None
-    boundary: Text = None
-    next_check: Text = None
-    note: Text = None
-    focus: Text = None
-    confirmed: Text = None
-    progress_every: Text = None
-    quiet_limit: Text = None
-    waiting_kind: Text = None
-    waiting_for: Text = None
-    stuck_at: Text = None
-    missing: Text = None
-    suggestion: Text = None
-    why: str = Field("", max_length=8000)
-    zone: str = Field("", max_length=64)
-
-
-class ListParams(AgentParams):
-    state: str = ""
-    limit: int = Field(100, ge=1, le=500)
-
-
-class ValidateParams(TaskParams):
-    expect_session_key: str = Field(max_length=512)
-    session_seen: bool | None = None
-
-
-class ProgressParams(TaskParams):
-    delivery: int | None = None
-    message: str = Field("", max_length=8000)
-
-
-class AttemptParams(TaskParams):
-    error: str = Field(max_length=2000)
-    delivery: int | None = None
-    unknown: bool = False
-
-
-class AcknowledgeParams(AgentParams):
-    ids: list[int] = Field(min_length=1, max_length=100)
-
-
-class ResumeParams(TaskParams):
-    delivery: int | None = None
-
-
-class ToolParams(TaskParams):
-    failed: bool = False
-    error: str = Field("", max_length=2000)
-    need: str = ""
-    running: str = Field("", max_length=40)
-
-
-class StepParams(TaskParams):
-    step: str = Field("", max_length=4000)
-    focus: str = Field("", max_length=4000)
-    next: str = Field("", max_length=4000)
-
-
-class IdleParams(TaskParams):
-    idle_seconds: int = Field(keepalive.IDLE_SECONDS, ge=1, le=86_400)
-
-
-class KeepaliveParams(AgentParams):
-    idle_seconds: int = Field(keepalive.IDLE_SECONDS, ge=1, le=86_400)
-    auto_resume: bool | None = None
-
-
-class RunParams(AgentParams):
-    send: bool = False
-
-
-class CleanupParams(AgentParams):
-    older_days: int = Field(cleanup.OLD_DAYS, ge=1, le=3650)
-    apply: bool = False
-
-
-class ImportParams(AgentParams):
-    data: dict[str, Any] | list[Any]
-
-
-class TriggerParams(AgentParams):
-    message: str = Field(max_length=100_000)
-    task: str = Field("", max_length=200)
 
 
 @method("longrun.set", params=SetParams, scope=WRITE)
@@ -168,13 +81,13 @@ def validate_start(params: ValidateParams, caller: Caller) -> dict[str, Any]:
 @method("longrun.touchReply", params=TaskParams, scope=WRITE)
 def touch_reply(params: TaskParams, caller: Caller) -> dict[str, Any]:
     """The agent replied in view of the person."""
-    return queries.as_dict(tasks.touch_reply(params.task, caller=caller, agent_id=params.agent_id))
+    return queries.as_dict(signs.touch_reply(params.task, caller=caller, agent_id=params.agent_id))
 
 
 @method("longrun.touchTool", params=ToolParams, scope=WRITE)
 def touch_tool(params: ToolParams, caller: Caller) -> dict[str, Any]:
     """A tool came back or failed, or a quiet call has begun; what is missing blocks at once."""
-    task = tasks.touch_tool(
+    task = signs.touch_tool(
         params.task,
         caller=caller,
         agent_id=params.agent_id,

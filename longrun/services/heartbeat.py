@@ -28,7 +28,7 @@ from longrun.services.common import (
     make_message,
     note,
 )
-from longrun.services.tasks import counts_as_sign
+from longrun.services.signs import counts_as_sign
 
 SCRIPTS = "python3 skills/long-run-mode/scripts"
 

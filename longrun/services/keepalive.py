@@ -17,7 +17,7 @@ from longrun import clock, texts
 from longrun.models import LongTask, instant
 from longrun.services.common import DASHBOARD, find_task, held, make_message, note
 from longrun.services.heartbeat import SCRIPTS
-from longrun.services.tasks import counts_as_sign
+from longrun.services.signs import counts_as_sign
 
 IDLE_SECONDS = 60
 

@@ -23,6 +23,12 @@ from longrun.services.common import DASHBOARD, block_if_due, held, make_message,
 from longrun.services.heartbeat import SCRIPTS
 
 PASS_LIMIT = 5000
+# What a look needs of a task: half its columns, and the half that is quick to read.
+_EXAMINED = (
+    "agent_id", "name", "state", "origin_session_key", "created_at", "started_at", "updated_at",
+    "last_visible_reply_at", "last_tool_result_at", "last_progress_at", "last_advance_at", "quiet_until",
+    "quiet_limit", "next_check_at", "finding", "finding_at", "evidence", "sign_seen_at", "activity_at",
+)  # fmt: skip
 
 
 def check_due(
@@ -145,7 +151,7 @@ def send_recoveries(*, caller: Caller = DASHBOARD, agent_id: str = "") -> dict[s
 
 
 def _due(now: datetime, caller: Caller, agent_id: str) -> Any:
-    rows = LongTask.objects.due_for_watchdog(now).of_agent(agent_id)
+    rows = LongTask.objects.due_for_watchdog(now).of_agent(agent_id).only(*_EXAMINED)
     return rows if caller.agent_ids is None else rows.filter(agent_id__in=caller.agent_ids)
 
 

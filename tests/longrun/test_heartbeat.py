@@ -10,7 +10,8 @@ from longrun.errors import LongRunError
 from longrun.models import LongTask
 from longrun.services import heartbeat
 from longrun.services.heartbeat import build_progress, check_progress, confirm_progress, fail_progress, tick
-from longrun.services.tasks import Report, set_task, touch_reply
+from longrun.services.signs import touch_reply
+from longrun.services.tasks import Report, set_task
 
 from .conftest import KEY, NOON
 

@@ -5,7 +5,8 @@ import pytest
 from gateway.models import Delivery
 from longrun.models import LongTask
 from longrun.services.keepalive import check_idle, emit_resume, mark_resume, run_keepalive
-from longrun.services.tasks import Report, set_task, touch_reply, touch_tool
+from longrun.services.signs import touch_reply, touch_tool
+from longrun.services.tasks import Report, set_task
 
 from .conftest import KEY, NOON
 

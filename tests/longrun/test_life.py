@@ -8,7 +8,8 @@ from gateway.callers import command_caller
 from longrun.errors import LongRunError
 from longrun.machine import State
 from longrun.models import Boundary, LongTask, TaskEvent
-from longrun.services.tasks import Report, set_task, touch_tool
+from longrun.services.signs import touch_tool
+from longrun.services.tasks import Report, set_task
 
 from .test_machine import ALLOWED, KEY
 

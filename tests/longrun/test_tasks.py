@@ -8,7 +8,8 @@ from gateway.models import AuditEntry, Delivery
 from gateway.tokens import make_token
 from longrun.errors import LongRunError
 from longrun.models import Boundary, LongTask
-from longrun.services.tasks import Report, clear_task, set_task, touch_reply, touch_tool
+from longrun.services.signs import touch_reply, touch_tool
+from longrun.services.tasks import Report, clear_task, set_task
 
 from .conftest import KEY, NOON
 

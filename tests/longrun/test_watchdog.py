@@ -8,7 +8,8 @@ from gateway.models import Delivery
 from longrun import queries
 from longrun.models import LongTask
 from longrun.services.heartbeat import fail_progress, tick
-from longrun.services.tasks import Report, set_task, touch_reply, touch_tool
+from longrun.services.signs import touch_reply, touch_tool
+from longrun.services.tasks import Report, set_task
 from longrun.services.watchdog import (
     build_payloads,
     check_due,
