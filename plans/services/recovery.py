@@ -1,7 +1,7 @@
 """Runs whose worker is gone: recorded as interrupted, and run again only where the plan says so.
 
 A run is its worker's as long as that worker lives and gives signs of life; a sign far in the past or in the future
-(the clock went back) is none. Source: reports.md row 22, `spec/plans.md` §3.
+(the clock jumped) is none, and a worker that is seen to live gets a second look. Source: reports.md row 22, `spec/plans.md` §3.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from plans.services.lifecycle import count_outcome
 # A worker looks in at least every few seconds.
 SILENT_AFTER = timedelta(minutes=5)
 MOST_ATTEMPTS = 3
+# The mark of a run whose living worker was silent at the last look; its next sign of life takes it away.
+QUIET = "QUIET"
 
 
 @lru_cache(maxsize=1)
@@ -68,9 +70,10 @@ def recover_runs(*, now: datetime, caller: Caller) -> int:
         alive = is_alive(run.owner) if run.owner else False
         seen = run.seen_at or run.started_at or now
         silent = not (now - SILENT_AFTER <= seen <= now + SILENT_AFTER)
-        if alive and silent and seen > now:
-            # It lives, and its mark is from before the clock went back: a living worker renews it in seconds.
-            Run.objects.filter(pk=run.pk, seen_at=run.seen_at).update(seen_at=now)
+        if alive and silent and run.code != QUIET:
+            # It lives. Perhaps only the clock jumped: a healthy worker gives a sign within seconds, so look again.
+            second_look = now - SILENT_AFTER + timedelta(seconds=30)
+            _mine(run).filter(seen_at=run.seen_at).update(seen_at=second_look, code=QUIET)
             continue
         if alive is False or silent:
             found += _interrupt(run, now, caller)

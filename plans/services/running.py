@@ -165,7 +165,7 @@ class _Watch:
         return bool(
             Run.objects.filter(
                 pk=self.run.pk, status=Run.Status.RUNNING, attempts=self.run.attempts, stop_requested_at=None
-            ).update(seen_at=timezone.now())
+            ).update(seen_at=timezone.now(), code="")
         )
 
     def _stop_asked_lately(self) -> bool:

@@ -226,13 +226,24 @@ class TestWorkersThatAreGone:
         ticking(MONDAY + timedelta(seconds=30))
         assert Run.objects.get().outcome == "interrupted"
 
-    def test_a_living_worker_here_is_left_alone_when_the_clock_went_back(self, running):
+    @pytest.mark.parametrize("jump", [timedelta(hours=3), timedelta(hours=-3)])
+    def test_a_living_worker_here_gets_a_second_look_when_the_clock_jumped(self, running, jump):
         from plans.services.recovery import own_name
 
-        Run.objects.update(owner=own_name(), seen_at=MONDAY + timedelta(hours=3))
+        Run.objects.update(owner=own_name(), seen_at=MONDAY + jump)
         ticking(MONDAY + timedelta(seconds=30))
-        run = Run.objects.get()
-        assert (run.status, run.seen_at) == ("running", MONDAY + timedelta(seconds=30))
+        assert (Run.objects.get().status, Run.objects.get().code) == ("running", "QUIET")
+        # It gives a sign, and is its own again …
+        Run.objects.update(seen_at=MONDAY + timedelta(seconds=35), code="")
+        ticking(MONDAY + timedelta(seconds=90))
+        assert (Run.objects.get().status, Run.objects.get().code) == ("running", "")
+
+    def test_a_living_worker_here_that_stays_silent_at_the_second_look_has_lost_its_run(self, running):
+        from plans.services.recovery import own_name
+
+        Run.objects.update(owner=own_name(), seen_at=MONDAY - timedelta(hours=3))
+        ticking(MONDAY + timedelta(seconds=30), MONDAY + timedelta(seconds=90))
+        assert Run.objects.get().outcome == "interrupted"
 
     def test_where_the_plan_allows_it_is_run_again_at_most_twice(self, running, confirmed, later):
         lifecycle.change_settings(confirmed, caller=later(), rerun_interrupted=True)
