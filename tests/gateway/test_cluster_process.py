@@ -141,7 +141,11 @@ def gone(pid: int) -> bool:
         return True
 
 
-def test_it_runs_work_beats_and_ends_cleanly_with_all_its_children(world):
+@pytest.mark.parametrize(
+    "broker", ["", pytest.param("redis://127.0.0.1:6379/9", marks=pytest.mark.postgres)], ids=["orm", "redis"]
+)
+def test_it_runs_work_beats_and_ends_cleanly_with_all_its_children(world, broker):
+    world.env["Q_BROKER_URL"] = broker
     world.start()
     world.python("from django_q.tasks import async_task; async_task('gateway.tasks.forget')")
     wait_for(
