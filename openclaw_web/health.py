@@ -18,6 +18,7 @@ from django_q.models import Failure, Schedule, Task
 
 from agents.roster import load_roster
 from gateway.clusters import TURNS, ClusterState, read_cluster_state
+from gateway.models import Delivery
 from openclaw_web.paths import data_dir, state_dir
 from openclaw_web.templatetags.ui import byte_size, duration
 
@@ -69,6 +70,7 @@ def run_checks(now: datetime | None = None) -> list[Check]:
         _state_dir(),
         _roster(),
         _program(),
+        _messages(now),
         _database(),
         _migrations(),
         _disk(),
@@ -270,6 +272,28 @@ def _program() -> Check:
     return Check(
         name, "ok", _("found"), _("Messages to sessions go through it."), facts=[(_("program"), found)]
     )
+
+
+def _messages(now: datetime) -> Check:
+    """Messages of the last day that no session has confirmed: an unknown outcome stays unknown."""
+    name = _("Messages to sessions")
+    recent = Delivery.objects.open(now).filter(generated_at__gt=now - timedelta(days=1))
+    failed = recent.filter(outcome=Delivery.Outcome.FAILED).count()
+    unknown = recent.filter(outcome=Delivery.Outcome.UNKNOWN).count()
+    waiting = recent.filter(outcome=Delivery.Outcome.NONE).count()
+    says = _(
+        "Of the last day: %(waiting)d not sent yet, %(failed)d failed, %(unknown)d of unknown outcome."
+    ) % {
+        "waiting": waiting,
+        "failed": failed,
+        "unknown": unknown,
+    }
+    if failed or unknown:
+        todo = _("The task or plan each belongs to shows the reason.")
+        return Check(name, "warn", _("%(n)d unconfirmed") % {"n": failed + unknown}, says, todo)
+    if waiting:
+        return Check(name, "idle", _("%(n)d wait") % {"n": waiting}, says)
+    return Check(name, "ok", _("none open"), _("Every message of the last day was received."))
 
 
 def _database() -> Check:

@@ -76,16 +76,16 @@ class World:
 
     def children(self) -> list[int]:
         """Every process below the command: the sentinel, two workers, pusher, monitor."""
+        table = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    state, parent = (entry / "stat").read_text().rsplit(") ", 1)[1].split()[:2]
+                except OSError:
+                    continue
+                if state != "Z":
+                    table.append((int(entry.name), int(parent)))
         found, parents = [], [self.process.pid]
-        table = [
-            (int(pid), int(parent))
-            for pid, parent in (
-                line.split()
-                for line in subprocess.run(
-                    ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True
-                ).stdout.splitlines()
-            )
-        ]
         while parents:
             parents = [pid for pid, parent in table if parent in parents and pid not in found]
             found += parents

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("openclaw_web", "gateway")
+APPS = ("openclaw_web", "gateway", "archives", "agents", "plans", "workshop", "longrun")
 
 
 @pytest.mark.parametrize("app", APPS)

@@ -6,6 +6,7 @@ from django.utils import timezone
 from django_q.models import Failure, Schedule, Task
 
 from gateway.clusters import beat, cluster_names
+from gateway.models import Delivery
 from gateway.schedules import ensure_schedule
 from openclaw_web import health
 from openclaw_web.health import recent_failures, run_checks, schedule_lines
@@ -142,3 +143,24 @@ def test_only_an_administrator_is_led_into_the_admin(client, people):
 
 def test_the_liveness_address_tells_a_stranger_nothing_else(client):
     assert client.get("/healthz").json() == {"ok": True, "status": "live"}
+
+
+def test_messages_that_nobody_confirmed_are_counted_by_what_is_known():
+    now = timezone.now()
+    assert check("Messages to sessions").word == "none open"
+
+    def message(key, **fields):
+        Delivery.objects.create(
+            agent_id="ops", session_key="agent:ops:main", text="x", purpose="progress", dedupe_key=key, made_by="t",
+            **{"generated_at": now, **fields},
+        )  # fmt: skip
+
+    message("a")
+    assert (check("Messages to sessions").word, check("Messages to sessions").well) == ("1 wait", True)
+    message("b", outcome="failed", attempted_at=now)
+    message("c", outcome="unknown", attempted_at=now)
+    message("d", outcome="failed", attempted_at=now, generated_at=now - timedelta(days=2))
+    message("e", outcome="delivered", attempted_at=now, received_at=now)
+    found = check("Messages to sessions")
+    assert (found.tone, found.word) == ("warn", "2 unconfirmed")
+    assert found.says == "Of the last day: 1 not sent yet, 1 failed, 1 of unknown outcome."
