@@ -79,32 +79,43 @@ def test_the_walk_finds_the_pages():
     assert len(ALL) > 30
 
 
-@pytest.mark.parametrize(("name", "address"), [row for row in ALL if row[0] not in PUBLIC])
-def test_a_stranger_is_sent_to_sign_in(name, address, people):
-    for verb in ("get", "post"):
-        response = getattr(Client(), verb)(address)
-        assert response.status_code in (302, 403), f"{verb} {address} answered {response.status_code}"
-        if response.status_code == 302:
-            assert response["Location"].startswith(("/signin/", "/admin/login/")), address
+def test_a_stranger_is_sent_to_sign_in(people):
+    wrong = []
+    for name, address in ALL:
+        for verb in ("get", "post") if name not in PUBLIC else ():
+            response = getattr(Client(), verb)(address)
+            sent = response.status_code == 302 and response["Location"].startswith(
+                ("/signin/", "/admin/login/")
+            )
+            if not sent and response.status_code != 403:
+                wrong.append(f"{verb} {address} answered {response.status_code}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("name", "address"), [row for row in ALL if row[0] not in OWN and not row[0].startswith("admin:")]
-)
-def test_a_viewer_changes_nothing(name, address, viewer):
-    for verb in ("post", "put", "patch", "delete"):
-        response = getattr(viewer, verb)(address)
-        assert response.status_code in (403, 405), f"{verb} {address} answered {response.status_code}"
+def test_a_viewer_changes_nothing(viewer):
+    wrong = []
+    for name, address in ALL:
+        for verb in ("post", "put", "patch", "delete") if name not in OWN and not _is_admin(name) else ():
+            status = getattr(viewer, verb)(address).status_code
+            if status not in (403, 405):
+                wrong.append(f"{verb} {address} answered {status}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("name", "address"), [row for row in ALL if row[0].startswith("admin:") and row[0] != "admin:logout"]
-)
-def test_the_admin_site_is_closed_to_reviewers(name, address, reviewer):
-    response = reviewer.get(address)
-    assert response.status_code in (302, 403, 404)
-    if response.status_code == 302:
-        assert "login" in response["Location"]
+def test_the_admin_site_is_closed_to_reviewers(reviewer):
+    wrong = []
+    for name, address in ALL:
+        if not _is_admin(name) or name == "admin:logout":
+            continue
+        response = reviewer.get(address)
+        sent = response.status_code == 302 and "login" in response["Location"]
+        if not sent and response.status_code not in (403, 404):
+            wrong.append(f"{address} answered {response.status_code}")
+    assert wrong == []
+
+
+def _is_admin(name: str) -> bool:
+    return name.startswith("admin:")
 
 
 def test_somebody_without_a_role_gets_no_page(client, django_user_model):
