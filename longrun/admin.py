@@ -1,5 +1,7 @@
 """The ops room for long tasks: everything is looked at here, changes go through the services."""
 
+from typing import Any
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -33,8 +35,8 @@ class BoundaryAdmin(admin.ModelAdmin):
     list_display = ["name", "session_key", "about"]
     search_fields = ["name", "session_key"]
 
-    def get_form(self, request: HttpRequest, obj: object = None, **kwargs: object) -> type:
-        form = super().get_form(request, obj, **kwargs)
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
 
         class Checked(form):  # type: ignore[misc, valid-type]
             def clean_session_key(self) -> str:
@@ -48,7 +50,8 @@ class BoundaryAdmin(admin.ModelAdmin):
 
 class TaskEventInline(admin.TabularInline):
     model = TaskEvent
-    fields = readonly_fields = ["at", "kind", "actor", "from_state", "to_state", "why"]
+    fields = ("at", "kind", "actor", "from_state", "to_state", "why")
+    readonly_fields = fields
     extra = 0
     max_num = 0
     can_delete = False

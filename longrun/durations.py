@@ -89,7 +89,8 @@ def parse_span(text: str) -> timedelta:
             raise DurationError("unreadable", text)
         seconds += float(part["n"]) * after
         last = after
-        end = _JOINT.match(rest, part.end()).end()
+        joint = _JOINT.match(rest, part.end())
+        end = joint.end() if joint else part.end()
     if not rest:
         raise DurationError("unreadable", text)
     if seconds > LONGEST.total_seconds():
@@ -225,8 +226,8 @@ def _instant(local: datetime, zone: tzinfo) -> datetime:
         return instant
     # Inside the gap, fold=0 answers with the offset before it and fold=1 with the one after; the gap
     # ends where the later offset begins, one difference before the time that fold=0 lands on.
-    gap = aware.utcoffset() - local.replace(tzinfo=zone, fold=1).utcoffset()
-    low, high = instant - abs(gap), instant
+    earlier, later = (local.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta(0) for fold in (0, 1))
+    low, high = instant - abs(earlier - later), instant
     before = low.astimezone(zone).utcoffset()
     while high - low > timedelta(seconds=1):
         middle = low + (high - low) / 2

@@ -118,10 +118,13 @@ def settle(task: LongTask) -> None:
         .order_by("-received_at")
         .first()
     )
-    if received is not None and (
-        task.last_progress_at is None or received.received_at > task.last_progress_at
-    ):  # type: ignore[operator]
-        task.last_progress_at = received.received_at
+    at = received.received_at if received is not None else None
+    if (
+        received is not None
+        and at is not None
+        and (task.last_progress_at is None or at > task.last_progress_at)
+    ):
+        task.last_progress_at = at
         task.last_progress_sent_at = received.attempted_at
         task.last_progress_attempt_at = newest(task.last_progress_attempt_at, received.attempted_at)
         task.last_progress_error = ""
