@@ -325,3 +325,19 @@ def test_the_quarantine_tells_rule_line_and_limit_and_lets_a_person_end_it(two_a
     proposal.refresh_from_db()
     assert (proposal.status, proposal.status_reason) == ("rejected", "No use")
     assert Proposal.objects.counted().count() == 0
+
+
+def test_a_live_file_that_is_no_text_is_said_to_be_replaced_and_the_new_text_is_shown(
+    two_agents, reviewer, person
+):
+    live_skill(person)
+    folder = skill_file(two_agents).parent / "assets"
+    folder.mkdir()
+    (folder / "a.md").write_bytes(b"caf\xe9\x00")
+    proposal = update(person, support_files=[{"path": "assets/a.md", "content": "plain words\n"}])
+    response = page(reviewer, proposal, "diff")
+    file = response.context["files"][1]
+    assert (file.path, file.state, file.added) == ("assets/a.md", "changed", 1)
+    assert "plain words" in file.sections[0].html
+    assert "what stands there now is not text" in text_of(response)
+    assert "plain words" in page(reviewer, proposal, "files", file="1").content.decode()

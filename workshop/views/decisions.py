@@ -30,7 +30,7 @@ from workshop.services.quarantine import reject_quarantined
 from workshop.services.recovery import decide_recovery
 from workshop.services.requests import request_revision
 from workshop.services.rollbacks import roll_back_proposal
-from workshop.views import shown
+from workshop.views import drawing
 from workshop.views.actions import Asked, session_of
 from workshop.views.missing import gone_page
 from workshop.views.review import review_page
@@ -197,6 +197,6 @@ def _changes(request: HttpRequest, view: View, seen: str, error: AppError) -> di
     if old is None or new is None:
         return changes
     sides = [generation_bundle(view.desk, item) for item in (old, new)]
-    pairs = [pair for pair in shown.version_pairs(*sides) if pair.change != "same"]
-    changes["files"] = shown.draw_files(pairs, request=request)
+    pairs = [pair for pair in drawing.version_pairs(*sides) if pair.change != "same"]
+    changes["files"] = drawing.draw_files(pairs, request=request)
     return changes | {"old": old, "new": new}

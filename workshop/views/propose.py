@@ -25,7 +25,7 @@ from workshop.queries.files import generation_bundle
 from workshop.services.proposals import create_proposal, propose_update
 from workshop.services.revisions import revise_proposal
 from workshop.supportpaths import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOTS
-from workshop.views import shown
+from workshop.views import drawing
 from workshop.views.missing import gone_page
 
 
@@ -164,11 +164,11 @@ def _newer(request: HttpRequest, view: View) -> dict | None:
     if old is None:
         return None
     sides = [generation_bundle(view.desk, item) for item in (old, view.generations[0])]
-    pairs = shown.version_pairs(*sides)
+    pairs = drawing.version_pairs(*sides)
     return {
         "old": old,
         "new": view.generations[0],
-        "files": shown.draw_files([pair for pair in pairs if pair.change != "same"], request=request),
+        "files": drawing.draw_files([pair for pair in pairs if pair.change != "same"], request=request),
     }
 
 

@@ -21,7 +21,7 @@ from workshop.models import Generation
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
 from workshop.queries.files import FilePair, generation_bundle
-from workshop.views import shown
+from workshop.views import drawing, shown
 from workshop.views.actions import Asked, actions_of, apply_sentence, session_of
 from workshop.views.missing import gone_page
 
@@ -81,7 +81,7 @@ def review_page(
 def remember_layout(request: HttpRequest, response: HttpResponse) -> None:
     """`?view=split|unified` holds for the next difference too."""
     if request.GET.get("view") in ("split", "unified"):
-        response.set_cookie(shown.SPLIT_COOKIE, request.GET["view"], max_age=31536000, samesite="Lax")
+        response.set_cookie(drawing.SPLIT_COOKIE, request.GET["view"], max_age=31536000, samesite="Lax")
 
 
 def _head_context(
@@ -90,8 +90,8 @@ def _head_context(
     """Queue, head and tabs, and the difference that the head sums up."""
     tabs = shown.tabs_of(view, tab)
     here = request.path if request.method == "GET" else tabs[0].url
-    files = shown.draw_files(
-        view.pairs, request=request, view=view if tab == "diff" else None, here=here, writing=writing
+    files = drawing.draw_files(
+        view.pairs, request=request, view=view, here=here, writing=writing, talk=tab == "diff"
     )
     outdated = [comment for comment in view.comments if view.is_outdated(comment)]
     return {
@@ -103,8 +103,8 @@ def _head_context(
         "tabs": tabs,
         "tab": tab,
         "files": files,
-        "summary": shown.summary_of(files),
-        "split": shown.wants_split(request),
+        "summary": drawing.summary_of(files),
+        "split": drawing.wants_split(request),
         "outdated": [shown.remark_of(view, comment, where=True) for comment in outdated],
         "underneath": shown.underneath(view),
     }
@@ -169,7 +169,7 @@ def _file_context(request: HttpRequest, view: View, writing: shown.Writing | Non
     if index >= len(view.pairs):
         return {"open_file": None}
     pair = view.pairs[index]
-    text = pair.after or ""
+    text = drawing.text_after(view, pair) or ""
     most = text.count("\n") + 1
     here = f"{request.path}?file={index}"
     may = shown.may_remark(request, view)
@@ -231,7 +231,7 @@ def generation(request: HttpRequest, proposal_id: str, version: int) -> HttpResp
             "view": view,
             "proposal": view.proposal,
             "found": found,
-            "files": shown.draw_files(pairs, request=request),
+            "files": drawing.draw_files(pairs, request=request),
             "remarks": remarks,
             "versions": [item.version for item in view.generations],
         },
@@ -257,7 +257,7 @@ def compare(request: HttpRequest, proposal_id: str, old: int, new: int) -> HttpR
     except WorkshopError as error:
         return gone_page(request, proposal_id, error)
     sides = [generation_bundle(view.desk, _generation(view, version)) for version in (old, new)]
-    pairs = shown.version_pairs(*sides)
+    pairs = drawing.version_pairs(*sides)
     response = render_page(
         request,
         "workshop/compare.html",
@@ -265,11 +265,11 @@ def compare(request: HttpRequest, proposal_id: str, old: int, new: int) -> HttpR
             "view": view,
             "proposal": view.proposal,
             "sides": sides,
-            "files": shown.draw_files(pairs, request=request),
+            "files": drawing.draw_files(pairs, request=request),
             "versions": [item.version for item in view.generations],
             "old": old,
             "new": new,
-            "split": shown.wants_split(request),
+            "split": drawing.wants_split(request),
         },
     )
     remember_layout(request, response)

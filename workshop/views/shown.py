@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,19 +15,16 @@ from django.utils.translation import ngettext
 
 from gateway.callers import has_role
 from openclaw_web.desk import Queue, QueueItem, Remark, RemarkForm, Tab, Talk
-from openclaw_web.diffview import FileDiff, file_diff
 from workshop import targets
-from workshop.bundle import DRAFT_NAME, SKILL_NAME, render_skill
+from workshop.bundle import DRAFT_NAME, SKILL_NAME
 from workshop.errors import FileProblem
 from workshop.models import Comment, Proposal
 from workshop.names import from_iso
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
-from workshop.queries.files import FilePair, OldBundle, generation_pairs
 
 TABS = ("diff", "text", "files", "checks", "history")
 QUEUE_LENGTH = 100
-SPLIT_COOKIE = "diff_view"
 
 
 def queue_of(request: HttpRequest, current: str = "") -> Queue:
@@ -200,60 +197,6 @@ def may_remark(request: HttpRequest, view: View) -> bool:
     return view.proposal.is_pending and has_role(request.user, "reviewer")
 
 
-def wants_split(request: HttpRequest) -> bool:
-    asked = request.GET.get("view") or request.COOKIES.get(SPLIT_COOKIE, "")
-    return asked == "split"
-
-
-def draw_files(
-    pairs: Sequence[FilePair],
-    *,
-    request: HttpRequest,
-    view: View | None = None,
-    here: str = "",
-    writing: Writing | None = None,
-) -> list[FileDiff]:
-    """The difference of every file as rows; with `view`, lines lead to remarks and show them."""
-    place, split = Place.of(request), wants_split(request)
-    rows_from, rows_file = _number(request, "rows"), _number(request, "file")
-    may = view is not None and may_remark(request, view)
-    drawn = []
-    for index, pair in enumerate(pairs):
-        talks: Mapping[int, Talk] = {}
-        if view is not None:
-            open_at = place.line if place and place.file == str(index) else None
-            most = (pair.after or "").count("\n") + 1
-            talks = talks_of(view, pair.path, here, form_at=open_at, most=most, writing=writing, may=may)
-        drawn.append(
-            file_diff(
-                pair.path,
-                pair.before,
-                pair.after,
-                split=split,
-                talks=talks,
-                line_url=f"?at={index}:" if may else "",
-                from_row=rows_from if index == rows_file else 0,
-                index=index,
-                extra={"warning": _("not a text: its bytes are compared, not shown")} if pair.binary else {},
-            )
-        )
-    return drawn
-
-
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
-
-
-def summary_of(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
-    """One line a file for the head: what applying writes."""
-    return [
-        {"path": file.path, "state": file.state, "added": file.added, "removed": file.removed}
-        for file in files
-        if file.state != "same"
-    ]
-
-
 def is_known_path(view: View, path: str) -> bool:
     return path in ("", DRAFT_NAME, SKILL_NAME) or any(pair.path == path for pair in view.pairs)
 
@@ -289,13 +232,3 @@ def underneath(view: View) -> list[tuple[str, str]]:
         elif now[path] != before[path]:
             found.append((path, _("changed")))
     return found
-
-
-def version_pairs(old: OldBundle, new: OldBundle) -> list[FilePair]:
-    """The difference of two generations as applying would write them: SKILL.md without the draft's own keys,
-    which differ every time. Empty where one of them cannot be read."""
-    if old.bundle is None or new.bundle is None:
-        return []
-    before, after = render_skill(old.bundle.text), render_skill(new.bundle.text)
-    support = [pair for pair in generation_pairs(old, new) if pair.path != DRAFT_NAME]
-    return [FilePair(SKILL_NAME, before, after), *support]

@@ -14,7 +14,7 @@ from openclaw_web.markdown import render_markdown
 from workshop import bundle
 from workshop.models import Proposal
 from workshop.queries import skills as reads
-from workshop.views import shown
+from workshop.views import drawing, shown
 
 VIEWS = ("read", "raw", "files", "diff")
 
@@ -79,9 +79,9 @@ def skill(request: HttpRequest, agent_id: str, folder: str) -> HttpResponse:
         open_file = files.get(request.GET.get("file", bundle.SKILL_NAME), main)
         context |= {"open_file": open_file, "sections": numbered_text((open_file and open_file.text) or "")}
     else:
-        context["files"] = shown.draw_files(page.difference, request=request)
-        context["split"] = shown.wants_split(request)
+        context["files"] = drawing.draw_files(page.difference, request=request)
+        context["split"] = drawing.wants_split(request)
     response = render_page(request, "workshop/skill.html", context, region="skill")
     if request.GET.get("diff") in ("split", "unified"):
-        response.set_cookie(shown.SPLIT_COOKIE, request.GET["diff"], max_age=31536000, samesite="Lax")
+        response.set_cookie(drawing.SPLIT_COOKIE, request.GET["diff"], max_age=31536000, samesite="Lax")
     return response
