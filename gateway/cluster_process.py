@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import Event
 from typing import Any
 from uuid import uuid4
@@ -160,7 +161,7 @@ class Keeper:
                 told = self._safely(cluster.guard)
                 if told is not None:
                     heard = now
-                    self._safely(lambda told=told: self._beat(cluster, told))
+                    self._safely(partial(self._beat, cluster, told))
                     self._safely(pause_broken_schedules)
                     self._safely(pull_in_schedules)
                 elif now - heard > GUARD_SILENT:

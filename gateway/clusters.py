@@ -120,7 +120,11 @@ def beat_key(name: str) -> str:
 
 def cluster_state() -> ClusterState:
     """The worst cluster's state now; looked up at most every three seconds in one process."""
-    return caches["local"].get_or_set("cluster:state", worst_cluster, _LOOKED_AT_MOST_EVERY)
+    known: ClusterState | None = caches["local"].get("cluster:state")
+    if known is None:
+        known = worst_cluster()
+        caches["local"].set("cluster:state", known, _LOOKED_AT_MOST_EVERY)
+    return known
 
 
 def cluster_names() -> list[str]:

@@ -1,45 +1,20 @@
 """Whether everything behind the pages works, each thing with a word, a colour and what to do about it."""
 
-import os
-import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django_q.conf import Conf
 from django_q.models import Failure, Schedule, Task
 
-from agents.roster import load_roster
 from gateway.clusters import TURNS, ClusterState, read_cluster_state
 from gateway.models import Delivery
-from openclaw_web.paths import data_dir, state_dir
-from openclaw_web.templatetags.ui import byte_size, duration
+from openclaw_web.health_host import Check, host_checks
+from openclaw_web.templatetags.ui import duration
 
 OVERDUE_AFTER = timedelta(minutes=2)
-_LOW_BYTES, _FULL_BYTES = 2 * 1024**3, 200 * 1024**2
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the health page: `says` is what is so, `todo` the one thing to do where it is not well."""
-
-    name: str
-    tone: str
-    word: str
-    says: str
-    todo: str = ""
-    facts: list[tuple[str, Any]] = field(default_factory=list)
-
-    @property
-    def well(self) -> bool:
-        return self.tone in ("ok", "idle")
 
 
 @dataclass(frozen=True)
@@ -67,13 +42,8 @@ def run_checks(now: datetime | None = None) -> list[Check]:
         _queue(_("Queue of agents' turns"), turns),
         _failures(state),
         _schedules(now, state),
-        _state_dir(),
-        _roster(),
-        _program(),
         _messages(now),
-        _database(),
-        _migrations(),
-        _disk(),
+        *host_checks(),
     ]
 
 
@@ -104,7 +74,7 @@ def _last_line(result: Any) -> str:
 
 
 def _cluster(name: str, state: ClusterState) -> Check:
-    facts = [(_("last heartbeat"), state.last_seen)] if state.last_seen else []
+    facts: list[tuple[str, Any]] = [(_("last heartbeat"), state.last_seen)] if state.last_seen else []
     if state.alive:
         facts += [
             (_("host"), state.host),
@@ -206,74 +176,6 @@ def _schedule_line(row: Schedule, last: Task | None, now: datetime) -> ScheduleL
     )
 
 
-def _state_dir() -> Check:
-    name, path = _("State dir"), state_dir()
-    facts = [(_("folder"), str(path))]
-    if not path.exists():
-        return Check(
-            name,
-            "warn",
-            _("not there yet"),
-            _("The folder of OpenClaw does not exist, so there is nothing to show."),
-            _("Set OPENCLAW_STATE_DIR to where OpenClaw keeps its files, or start OpenClaw once."),
-            facts,
-        )
-    if not os.access(path, os.R_OK | os.X_OK):
-        return Check(
-            name,
-            "bad",
-            _("not readable"),
-            _("This server may not read the folder."),
-            _("Run the server as the user that OpenClaw runs as."),
-            facts,
-        )
-    if not os.access(path, os.W_OK):
-        return Check(
-            name,
-            "warn",
-            _("read only"),
-            _("Pages work; applying skills and writing plans will be refused."),
-            _("Run the server as the user that OpenClaw runs as."),
-            facts,
-        )
-    return Check(name, "ok", _("readable"), _("Read and written by this server."), facts=facts)
-
-
-def _roster() -> Check:
-    roster = load_roster()
-    name = _("Agents")
-    count = len(roster.agents)
-    says = ngettext("%(n)d agent is known.", "%(n)d agents are known.", count) % {"n": count}
-    if roster.error is not None:
-        return Check(
-            name,
-            "bad",
-            _("openclaw.json is broken"),
-            str(roster.error),
-            _("Until it is mended, the agents of the last good reading are shown."),
-        )
-    if not count:
-        return Check(name, "idle", _("none"), says)
-    return Check(name, "ok", str(count), says)
-
-
-def _program() -> Check:
-    name = _("OpenClaw program")
-    found = shutil.which(settings.OPENCLAW_BIN)
-    if found is None:
-        return Check(
-            name,
-            "idle",
-            _("not found"),
-            _("“%(program)s” is not on this server's PATH. Messages to sessions wait in the local inbox.")
-            % {"program": settings.OPENCLAW_BIN},
-            _("Install OpenClaw here, or set OPENCLAW_BIN to its path, to send them right away."),
-        )
-    return Check(
-        name, "ok", _("found"), _("Messages to sessions go through it."), facts=[(_("program"), found)]
-    )
-
-
 def _messages(now: datetime) -> Check:
     """Messages of the last day that no session has confirmed: an unknown outcome stays unknown."""
     name = _("Messages to sessions")
@@ -294,53 +196,3 @@ def _messages(now: datetime) -> Check:
     if waiting:
         return Check(name, "idle", _("%(n)d wait") % {"n": waiting}, says)
     return Check(name, "ok", _("none open"), _("Every message of the last day was received."))
-
-
-def _database() -> Check:
-    size, where = _database_size()
-    facts = [(_("kind"), connection.display_name), (_("size"), byte_size(size)), (_("place"), where)]
-    broker = (Conf.ORM and _("this database")) or "Redis"
-    return Check(
-        _("Database"),
-        "ok",
-        _("answers"),
-        _("It also holds the queue.") if Conf.ORM else "",
-        "",
-        [*facts, (_("queue"), broker)],
-    )
-
-
-def _database_size() -> tuple[int | None, str]:
-    name = str(connection.settings_dict["NAME"])
-    if connection.vendor == "sqlite":
-        files = [Path(name + suffix) for suffix in ("", "-wal")]
-        return sum(file.stat().st_size for file in files if file.exists()), name
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_database_size(current_database())")
-        return cursor.fetchone()[0], f"{connection.settings_dict['HOST'] or 'localhost'}/{name}"
-
-
-def _migrations() -> Check:
-    executor = MigrationExecutor(connection)
-    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if not waiting:
-        return Check(_("Migrations"), "ok", _("applied"), _("The tables are those of this version."))
-    says = ngettext("%(n)d step is missing.", "%(n)d steps are missing.", len(waiting)) % {"n": len(waiting)}
-    return Check(
-        _("Migrations"), "bad", _("missing"), says, _("Stop the server and start it with “script/server”.")
-    )
-
-
-def _disk() -> Check:
-    usage = shutil.disk_usage(data_dir())
-    says = _("%(free)s of %(total)s are free.") % {
-        "free": byte_size(usage.free),
-        "total": byte_size(usage.total),
-    }
-    facts = [(_("folder"), str(data_dir()))]
-    todo = _("Make room: delete old archives or move OPENCLAW_WEB_DATA_DIR to a larger disk.")
-    if usage.free < _FULL_BYTES:
-        return Check(_("Disk"), "bad", _("full"), says, todo, facts)
-    if usage.free < _LOW_BYTES:
-        return Check(_("Disk"), "warn", _("getting full"), says, todo, facts)
-    return Check(_("Disk"), "ok", _("has room"), says, facts=facts)

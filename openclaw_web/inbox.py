@@ -5,7 +5,6 @@ and a line here.
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,8 +24,9 @@ LINES = 12  # of each source on the home page; the rest is one click away
 class Queries(Protocol):
     """What an app's `queries` module offers the Inbox."""
 
-    waiting: Callable[[str | None, int], list[Waiting]]
-    waiting_count: Callable[[str | None], int]
+    def waiting(self, agent_id: str | None, limit: int) -> list[Waiting]: ...
+
+    def waiting_count(self, agent_id: str | None) -> int: ...
 
 
 @dataclass(frozen=True)

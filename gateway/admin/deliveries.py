@@ -12,7 +12,8 @@ from gateway.models import Delivery, DeliveryAttempt
 
 class AttemptInline(admin.TabularInline):
     model = DeliveryAttempt
-    fields = readonly_fields = ["started_at", "ended_at", "transport", "outcome", "error"]
+    fields = ["started_at", "ended_at", "transport", "outcome", "error"]
+    readonly_fields = ["started_at", "ended_at", "transport", "outcome", "error"]
     extra = 0
     max_num = 0
     can_delete = False

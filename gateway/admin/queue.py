@@ -59,7 +59,7 @@ class QueueAdmin(ReadOnly):
     list_display = ["id", "key", "name", "func", "state", "lock"]
     list_filter = ["key"]
     fields = ["key", "lock", "task_id", "name", "group", "func", "args", "kwargs"]
-    readonly_fields = fields
+    readonly_fields = ["key", "lock", "task_id", "name", "group", "func", "args", "kwargs"]
 
     @admin.display(description=_("state"))
     def state(self, row: OrmQ) -> str:

@@ -66,7 +66,7 @@ class ApiTokenAdmin(ReadOnly):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_superuser
 
-    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
         if obj is None:
             return ["name", "scope", "agents", "is_agent", "session_key", "days"]
         return [
@@ -74,7 +74,7 @@ class ApiTokenAdmin(ReadOnly):
             "created_at", "last_used_at", "expires_at", "revoked_at",
         ]  # fmt: skip
 
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
         return [] if obj is None else self.get_fields(request, obj)
 
     @admin.display(description=_("rights"))

@@ -8,7 +8,7 @@ from django_q.models import Failure, Schedule, Task
 from gateway.clusters import beat, cluster_names
 from gateway.models import Delivery
 from gateway.schedules import ensure_schedule
-from openclaw_web import health
+from openclaw_web import health_host
 from openclaw_web.health import recent_failures, run_checks, schedule_lines
 
 pytestmark = pytest.mark.django_db
@@ -46,9 +46,9 @@ def test_the_cluster_tells_its_host_and_workers():
 
 def test_a_state_dir_that_is_missing_or_closed_is_told(state_dir, monkeypatch):
     assert check("State dir").word == "readable"
-    monkeypatch.setattr(health.os, "access", lambda path, mode: not mode & health.os.W_OK)
+    monkeypatch.setattr(health_host.os, "access", lambda path, mode: not mode & health_host.os.W_OK)
     assert check("State dir").word == "read only"
-    monkeypatch.setattr(health.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(health_host.os, "access", lambda path, mode: False)
     assert check("State dir").word == "not readable"
     state_dir.rmdir()
     assert (check("State dir").word, check("State dir").tone) == ("not there yet", "warn")
@@ -71,7 +71,7 @@ def test_a_program_that_is_not_there_is_no_fault_but_told(settings):
 @pytest.mark.parametrize(("free", "tone"), [(50 * 1024**3, "ok"), (1024**3, "warn"), (100 * 1024**2, "bad")])
 def test_room_on_the_disk_has_two_limits(monkeypatch, free, tone):
     usage = type("Usage", (), {"total": 100 * 1024**3, "free": free})
-    monkeypatch.setattr(health.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(health_host.shutil, "disk_usage", lambda path: usage)
     assert check("Disk").tone == tone
 
 
@@ -83,7 +83,7 @@ def test_the_database_tells_kind_and_size():
 
 def test_missing_migrations_are_told(monkeypatch):
     assert check("Migrations").tone == "ok"
-    monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda self, leaves: ["one", "two"])
+    monkeypatch.setattr(health_host.MigrationExecutor, "migration_plan", lambda self, leaves: ["one", "two"])
     assert (check("Migrations").tone, check("Migrations").says) == ("bad", "2 steps are missing.")
 
 
