@@ -1,12 +1,12 @@
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from agents.config import MAX_FILE_BYTES, ConfigProblem, mark_of, merge, parse_json5, read_config
 from agents.json5_text import MAX_DEPTH
+from tests.hang import not_hanging
 
 HERE = Path("openclaw.json")
 
@@ -87,7 +87,7 @@ def test_nesting_is_refused_where_it_grows_too_deep():
     assert (problem.code, problem.line, problem.column) == ("syntax_shallower", 2, 6 + MAX_DEPTH - 1)
 
 
-def test_the_largest_file_is_read_or_refused_in_about_a_second():
+def test_the_largest_file_is_read_or_refused():
     texts = [
         "[" * MAX_FILE_BYTES,
         '{"a": "' + "/*" * (MAX_FILE_BYTES // 2),
@@ -96,12 +96,11 @@ def test_the_largest_file_is_read_or_refused_in_about_a_second():
         "[" + "9" * (MAX_FILE_BYTES - 2) + "]",
     ]
     for text in texts:
-        began = time.process_time()
-        try:
-            parse_json5(text, HERE)
-        except ConfigProblem as problem:
-            assert problem.code in ("syntax_shallower", "syntax_quote", "syntax_end")
-        assert time.process_time() - began < 4
+        with not_hanging():
+            try:
+                parse_json5(text, HERE)
+            except ConfigProblem as problem:
+                assert problem.code in ("syntax_shallower", "syntax_quote", "syntax_end")
 
 
 def test_includes_are_merged_in_order_and_siblings_win(write, tmp_path):

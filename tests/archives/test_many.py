@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psycopg
@@ -15,6 +14,7 @@ from archives import indexer, queries
 from archives.models import Archive, Bucket
 from archives.queries import Filter
 from tests.archives.crowd import fill
+from tests.hang import not_hanging
 
 PAGES = (
     "",
@@ -74,10 +74,9 @@ def test_every_page_makes_the_same_number_of_queries_at_100_and_at_100_000_files
     many = counts(viewer, "ops")
     assert many == few
     assert min(many.values()) >= 2 and max(many.values()) <= 8
-    begun = time.perf_counter()
-    for query in ("报告", "rare", "absent", "daily"):
-        queries.search_files(Filter(query=query))
-    assert time.perf_counter() - begun < 2
+    with not_hanging():
+        for query in ("报告", "rare", "absent", "daily"):
+            queries.search_files(Filter(query=query))
 
 
 def test_one_bucket_of_thousands_costs_its_archives_page_nothing_more(workspace):

@@ -1,9 +1,8 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.hang import not_hanging
 from workshop import frontmatter
 
 
@@ -56,9 +55,8 @@ def test_anchors_and_aliases_are_resolved():
 
 @pytest.mark.parametrize("value", ["[" * 30_000, "{" * 30_000, "- " * 20_000, "? " * 20_000])
 def test_deep_nesting_is_a_problem_at_once(value):
-    started = time.perf_counter()
-    assert parse(f"---\na: {value}\n---\n").fatal.message == "nested too deeply"
-    assert time.perf_counter() - started < 0.5
+    with not_hanging():
+        assert parse(f"---\na: {value}\n---\n").fatal.message == "nested too deeply"
 
 
 def test_a_block_over_64_kib_is_refused():

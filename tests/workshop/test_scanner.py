@@ -1,7 +1,6 @@
-import time
-
 import pytest
 
+from tests.hang import not_hanging
 from tests.workshop import recorded_cases as recorded
 from workshop import bundle, names, scanner
 from workshop.scanrules import RULES
@@ -88,8 +87,7 @@ def test_evidence_is_cut_at_120_utf16_units():
 @pytest.mark.parametrize(
     "piece", ["-----BEGIN PRIVATE KEY-----", "eval(", "env ", "/*", "process.env\n", "curl "]
 )
-def test_a_large_hostile_file_is_scanned_in_time(piece):
+def test_a_large_hostile_file_is_scanned(piece):
     text = (piece * (262_144 // len(piece) + 1))[:262_144]
-    started = time.perf_counter()
-    scanner.scan_file("f", text)
-    assert time.perf_counter() - started < 3
+    with not_hanging():
+        scanner.scan_file("f", text)
