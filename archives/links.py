@@ -13,11 +13,11 @@ from archives.protocol import is_fallback_id
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLink:
-    """One thing an archive belongs to. `label` is shown to people; `icon` is a Lucide name."""
+    """One thing an archive belongs to. `label` is shown to people; `icon` is a Lucide name; without `url` no link."""
 
     kind: Literal["session", "plan", "run", "task"]
     label: str
-    url: str
+    url: str = ""
     icon: str = "link"
 
 

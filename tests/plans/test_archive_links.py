@@ -2,13 +2,15 @@ import pytest
 
 from archives.links import links_of
 from plans.models import Run
+from plans.services.running import session_key_of
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_plans_archive_leads_to_the_plan(written):
+def test_a_plans_archive_leads_to_the_plan_and_names_the_session_that_made_it(written):
     found = links_of("main", written.archive_id)
-    assert [(one.kind, one.url) for one in found] == [("plan", written.get_absolute_url())]
+    assert [(one.kind, one.url) for one in found] == [("plan", written.get_absolute_url()), ("session", "")]
+    assert found[1].label == written.session_key
     assert links_of("other", written.archive_id) == []
 
 
@@ -16,5 +18,7 @@ def test_the_archive_of_an_isolated_run_leads_to_the_run(confirmed):
     run = Run.objects.create(
         plan=confirmed, confirmation=confirmed.confirmations.get(), due_at=confirmed.state_at
     )
+    Run.objects.filter(pk=run.pk).update(session_key=session_key_of(run))
     found = links_of("main", str(run.uid))
-    assert [(one.kind, one.url) for one in found] == [("run", run.get_absolute_url())]
+    assert [(one.kind, one.url) for one in found] == [("run", run.get_absolute_url()), ("session", "")]
+    assert found[1].label == session_key_of(run)
