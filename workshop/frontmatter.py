@@ -116,7 +116,9 @@ def _load_simple(lines: list[str]) -> dict[str, str] | None:
     data: dict[str, str] = {}
     for line in lines:
         match = _SIMPLE.match(line)
-        if match is None or match[1] in data or (match[3] or "").strip().lower() in _NOT_WORDS:
+        if match is None or match[1] in data:
+            return None
+        if {match[1].lower(), (match[3] or "").strip().lower()} & _NOT_WORDS:
             return None
         data[match[1]] = match[2] if match[3] is None else match[3].rstrip()
     return data
