@@ -4,6 +4,7 @@ import signal
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django_q.conf import Conf
 
 from gateway.cluster_process import Keeper, die_with_parent
 from gateway.schedules import ensure_schedules
@@ -18,6 +19,7 @@ class Command(BaseCommand):
         keeper = Keeper(say=self.stderr.write)
         signal.signal(signal.SIGTERM, keeper.stop)
         signal.signal(signal.SIGINT, keeper.stop)
-        ensure_schedules()
+        if Conf.CLUSTER_NAME == Conf.PREFIX:  # schedules are the main cluster's
+            ensure_schedules()
         die_with_parent()
         keeper.run()
