@@ -328,3 +328,13 @@ def test_the_ops_room_has_no_serious_fault_and_obeys_the_policy(desk, world, add
         fault for fault in faults(page) if fault.startswith(("color-contrast", "label", "button-name"))
     ]
     assert serious == []
+
+
+def test_a_printed_page_is_the_content_alone_on_white(desk, world):
+    page = desk("viewer", dark=True)
+    page.goto("/health/")
+    page.emulate_media(media="print")
+    for part in (".rail", ".top"):
+        assert not page.locator(part).is_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(34, 32, 29)"
