@@ -285,3 +285,17 @@ def test_an_unknown_decision_is_not_found_and_a_get_decides_nothing(two_agents, 
     proposal = propose(person)
     assert decide(reviewer, proposal, "explode").status_code == 404
     assert reviewer.get(reverse("workshop:decide", args=[proposal.pk, "apply"])).status_code == 405
+
+
+def test_a_request_that_is_sent_twice_by_one_form_goes_out_once(two_agents, reviewer, person):
+    proposal = propose(person)
+    page = reviewer.get(reverse("workshop:proposal", args=[proposal.pk]))
+    once = dict(action_of(page, "request").fixed)["once"]
+    for _press in range(2):
+        assert decide(reviewer, proposal, "request", words="Shorter", once=once).status_code == 302
+    assert Delivery.objects.count() == 1
+    fresh = reviewer.get(reverse("workshop:proposal", args=[proposal.pk]))
+    again = dict(action_of(fresh, "request").fixed)["once"]
+    assert again != once
+    decide(reviewer, proposal, "request", words="Shorter", once=again)
+    assert Delivery.objects.count() == 2

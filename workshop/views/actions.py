@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -173,6 +174,8 @@ def _request(view: View, tray: Sequence[Remark], asked: Asked | None) -> Action:
         count=len(tray),
         remarks=tray,
         button=_("Send the request"),
+        # One form sends one request, however often its button is pressed.
+        fixed=(("once", str(uuid.uuid4())),),
     )
 
 

@@ -47,6 +47,7 @@ class Wish:
     revision: str
     typed: str
     yes: bool
+    once: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -87,7 +88,7 @@ def _request(wish: Wish) -> str:
         expected_revision_hash=wish.revision,
         instructions=wish.typed or _("Please look at these remarks."),
         session_key=session_of(wish.view),
-        idempotency_key=str(uuid.uuid4()),
+        idempotency_key=wish.once or str(uuid.uuid4()),
         comments=remarks,
         caller=wish.caller,
     )
@@ -141,7 +142,14 @@ def decide(request: HttpRequest, proposal_id: str, action: str) -> HttpResponse:
     except WorkshopError as error:
         return gone_page(request, proposal_id, error)
     typed = request.POST.get(_TYPED.get(action, "reason"), "").replace("\r\n", "\n").strip()
-    wish = Wish(view, caller_of(request), request.POST.get("revision", ""), typed, "yes" in request.POST)
+    wish = Wish(
+        view,
+        caller_of(request),
+        request.POST.get("revision", ""),
+        typed,
+        "yes" in request.POST,
+        request.POST.get("once", "")[:100],
+    )
     following = _following(request, view.proposal)
     try:
         said = _DO[action](wish)
