@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def _history(table: Table, secret: str) -> None:
     client.force_login(user)
 
     def methods() -> dict[str, float]:
-        return {what: median_time(lambda call=call: send(*call), times=15) for what, call in asked.items()}
+        return {what: median_time(partial(send, *call), times=15) for what, call in asked.items()}
 
     before, small = methods(), {what: _page(client, page) for what, page in pages.items()}
     decided_proposals("main", DECIDED)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from gateway.registry import Params
 from workshop.names import utf16_length
@@ -15,34 +16,42 @@ DEFAULT_LIMIT = 100
 _HASH = re.compile(r"[0-9a-fA-F]{64}\Z")
 
 
-def _text(low: int = 0, high: int | None = None, pattern: re.Pattern[str] | None = None) -> Any:
+@dataclass(frozen=True)
+class Text:
     """A string measured in UTF-16 units. Not pydantic's own: that refuses lone surrogates, which the contract
     takes."""
 
-    def check(value: Any) -> str:
+    low: int = 0
+    high: int | None = None
+    pattern: re.Pattern[str] | None = None
+
+    def __call__(self, value: Any) -> str:
         if not isinstance(value, str):
             raise PydanticCustomError("string_type", "must be a string")
-        if utf16_length(value) < low:
-            raise PydanticCustomError("too_short", f"is shorter than {low} character(s)")
-        if high is not None and utf16_length(value) > high:
-            raise PydanticCustomError("too_long", f"is longer than {high} characters")
-        if pattern is not None and not pattern.match(value):
+        size = utf16_length(value)
+        if size < self.low:
+            raise PydanticCustomError("too_short", "is shorter than {low} character(s)", {"low": self.low})
+        if self.high is not None and size > self.high:
+            raise PydanticCustomError("too_long", "is longer than {high} characters", {"high": self.high})
+        if self.pattern is not None and not self.pattern.match(value):
             raise PydanticCustomError("pattern", "does not match its pattern")
         return value
 
-    schema: dict[str, Any] = {"type": "string"}
-    schema |= {"minLength": low} if low else {}
-    schema |= {"maxLength": high} if high is not None else {}
-    return Annotated[Any, PlainValidator(check), WithJsonSchema(schema)]
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        lengths = {"minLength": self.low or None, "maxLength": self.high}
+        return {"type": "string", **{key: value for key, value in lengths.items() if value is not None}}
 
 
-Name = _text(1)
-Free = _text()
-Content = _text(1, 1_048_576)
-FileContent = _text(0, 262_144)
-Correlation = _text(1, 256)
-Instructions = _text(1, 32_768)
-RevisionHash = _text(64, 64, _HASH)
+Name = Annotated[Any, Text(1)]
+Free = Annotated[Any, Text()]
+Content = Annotated[Any, Text(1, 1_048_576)]
+FileContent = Annotated[Any, Text(0, 262_144)]
+Correlation = Annotated[Any, Text(1, 256)]
+Instructions = Annotated[Any, Text(1, 32_768)]
+RevisionHash = Annotated[Any, Text(64, 64, _HASH)]
 
 
 class AgentParams(Params):

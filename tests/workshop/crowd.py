@@ -1,6 +1,7 @@
 """Many decided proposals at once, for tests and benches of size: rows only, no files behind them."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from workshop.hashes import js_string
 from workshop.locks import lock_name
@@ -18,7 +19,7 @@ def decided_proposals(agent_id: str, count: int) -> None:
         at = iso(START + timedelta(minutes=number))
         status = ("applied", "rejected", "stale")[number % 3]
         key = f"old-{number}"
-        record = {
+        record: dict[str, Any] = {
             "schema": SCHEMA,
             "id": f"{key}-20260101-{number:010x}",
             "kind": "create",

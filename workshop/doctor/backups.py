@@ -95,8 +95,9 @@ def read_backup(folder: Path) -> Backup:
         raise ValueError("not a manifest of this backup")
     skills, results = data.get("skillDirs"), data.get("resultSkillDirs")
     hashes = data.get("resultSkillHashes")
-    lists = isinstance(skills, list) and isinstance(results, list) and isinstance(hashes, dict)
-    if not lists or set(hashes) != set(results) or not isinstance(data.get("workspaceDir"), str):
+    if not isinstance(skills, list) or not isinstance(results, list) or not isinstance(hashes, dict):
+        raise ValueError("folders or hashes are missing")
+    if set(hashes) != set(results) or not isinstance(data.get("workspaceDir"), str):
         raise ValueError("folders and hashes do not fit together")
     moved = {str(rel): _below_root(str(rel)) for rel in (*skills, *results)}
     if len(set(moved.values())) != len(moved):

@@ -79,21 +79,17 @@ def inspect(desk: Desk, proposal_id: str, *, real_draft: bool = False) -> dict[s
         support = store.read_support(desk.state, proposal.pk, proposal.draft_file, entries)
     except FileProblem as problem:
         raise sentences.file_problem(problem, what="stored") from problem
-    answer = {
+    payload: dict[str, Any] = {
         "record": records.shown(proposal, desk.root, real_draft=real_draft),
         "revisionHash": proposal.revision_hash,
         "content": draft.decode(errors="replace"),
     }
     if support:
-        answer["supportFiles"] = [
-            (
-                {**file.entry(), "content": file.text}
-                if real_draft
-                else {"path": file.path, "content": file.text}
-            )
+        payload["supportFiles"] = [
+            {**(file.entry() if real_draft else {"path": file.path}), "content": file.text}
             for file in support
         ]
-    return answer
+    return payload
 
 
 def read_skill(desk: Desk, name: str) -> dict[str, Any]:
