@@ -1,6 +1,7 @@
 """The review desk in a real browser: by keyboard alone, with a conflict, without script, on a phone, with axe."""
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 
 from gateway.models import Delivery
@@ -141,6 +142,8 @@ def test_a_remark_on_a_line_goes_out_with_the_request(two_agents, desk, person):
     page.keyboard.press("r")
     page.wait_for_selector("#ask-request:popover-open .remark")
     shoot(page, "desk-request")
+    assert faults(page) == []
+    page.focus("#pop-request-field")
     page.keyboard.type("Two things.")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#messages .note")
@@ -273,6 +276,12 @@ def test_axe_finds_nothing_on_any_page_of_the_workshop(two_agents, desk, person,
     for name, address in pages.items():
         page.goto(address)
         shoot(page, f"workshop-{name}-{'dark' if dark else 'light'}")
-        if wrong := faults(page):
+        # Both themes have the same elements; only their colours differ.
+        if wrong := contrast_faults(page) if dark else faults(page):
             found[name] = wrong
     assert found == {}
+
+
+def contrast_faults(page) -> list[str]:
+    rules = Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in rules for node in rule["nodes"]]
