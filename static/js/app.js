@@ -157,7 +157,8 @@
 		const target = event.detail.elt;
 		prepare(target);
 		const titled = target.matches("[data-title]") ? target : target.querySelector("[data-title]");
-		if (titled) { document.title = titled.dataset.title; tell(titled.dataset.title); }
+		const title = titled?.dataset.title ?? document.title;
+		if (title !== document.title) { document.title = title; tell(title); }
 		const asked = target.querySelector("[data-focus]");
 		if (asked) asked.focus();
 		else if (held && document.activeElement === body) {
