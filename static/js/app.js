@@ -5,7 +5,8 @@
 	const one = (css) => document.querySelector(css);
 	const seen = (el) => el.getClientRects().length > 0;
 	const body = document.body;
-	const on = (name, act, where = document) => where.addEventListener(name, act);
+	const on = (name, act) => document.addEventListener(name, act);
+	const make = (tag, more) => Object.assign(document.createElement(tag), more);
 
 	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 	if (zone) document.cookie = `tz=${zone};path=/;max-age=31536000;samesite=lax`;
@@ -28,9 +29,9 @@
 		const dialog = one("#keys");
 		if (!dialog) return;
 		const lines = all("[data-key]").filter(seen).flatMap((el) => {
-			const key = document.createElement("dt");
-			const says = document.createElement("dd");
-			key.append(Object.assign(document.createElement("kbd"), { textContent: el.dataset.key }));
+			const key = make("dt");
+			const says = make("dd");
+			key.append(make("kbd", { textContent: el.dataset.key }));
 			const label = el.cloneNode(true);
 			all("kbd, .count", label).forEach((part) => part.remove());
 			says.textContent = el.dataset.says || el.getAttribute("aria-label") || label.textContent.trim();
@@ -177,7 +178,7 @@
 	});
 
 	function failed(text) {
-		const item = Object.assign(document.createElement("li"), { className: "note bad", textContent: text });
+		const item = make("li", { className: "note bad", textContent: text });
 		item.setAttribute("role", "alert");
 		one("#messages")?.replaceChildren(item);
 		item.scrollIntoView({ block: "nearest" });
