@@ -1,6 +1,7 @@
 """Agents: reading openclaw.json, asking for the roster again, and their pages with 2 and with 200 agents."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import json5
@@ -61,6 +62,6 @@ def _pages(table: Table, config: Path) -> None:
         for name, url in (("roster page", "/agents/"), ("agent page", "/agents/agent-1/")):
             if client.get(url).status_code != 200:
                 raise AssertionError(f"{url} is no page")
-            taken[name, count] = median_time(lambda url=url: client.get(url))
+            taken[name, count] = median_time(partial(client.get, url))
     for name in ("roster page", "agent page"):
         table.row(f"{name}, 200 agents", taken[name, 200], "2 agents", taken[name, 2])

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from django.contrib.auth.models import Group
@@ -84,11 +85,9 @@ def _pages(table: Table) -> None:
             Archive.objects.all().delete()
             # Small archives and 50 rare names, so that every list has a full page at both sizes.
             fill(workspace, count, per_bucket=2, per_archive=2, rare_every=count // 50)
-            newest = Archive.objects.order_by("-sort_key").first()
+            newest = Archive.objects.order_by("-sort_key")[0]
             pages = PAGES | {"an archive": f"bench/{newest.archive_id}/"}
-            times[count] = {
-                what: median_time(lambda page=page: _get(client, page)) for what, page in pages.items()
-            }
+            times[count] = {what: median_time(partial(_get, client, page)) for what, page in pages.items()}
         for what, seconds in times[100_000].items():
             table.row(f"{what} at 100,000 files", seconds, "at 100 files", times[100][what])
     finally:
@@ -112,9 +111,12 @@ def _index(table: Table, folder: Path) -> None:
             (place / f"报告 {number}.md").touch()
     workspace = Workspace.objects.create(agent_id="bench", root=str(root), zone="UTC")
     bare = median_time(lambda: sum(len(files) for _folder, _folders, files in os.walk(root)), times=5)
-    first = median_time(
-        lambda: (indexer.drop_index(workspace), indexer.scan_workspace(workspace)), times=3, warm_up=0
-    )
+
+    def from_nothing() -> None:
+        indexer.drop_index(workspace)
+        indexer.scan_workspace(workspace)
+
+    first = median_time(from_nothing, times=3, warm_up=0)
     table.row("index 5,000 files from nothing", first, "walking them", bare)
     for folder_, _folders, _files in os.walk(root):
         os.utime(folder_, (1_700_000_000, 1_700_000_000))

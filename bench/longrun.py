@@ -24,7 +24,9 @@ def run(table: Table) -> None:
     LongTask.objects.all().delete()
     client = _fill(TASKS, DUE, now)
     table.note(f"{LongTask.objects.count():,} tasks, {LongTask.objects.due_for_watchdog(now).count():,} due")
-    columns = ", ".join(connection.ops.quote_name(field.column) for field in LongTask._meta.concrete_fields)
+    columns = ", ".join(
+        connection.ops.quote_name(str(field.column)) for field in LongTask._meta.concrete_fields
+    )
     bare = f"SELECT {columns} FROM longrun_longtask WHERE watch_at <= %s ORDER BY watch_at, id"  # noqa: S608
 
     def fetch() -> None:
@@ -79,7 +81,7 @@ def _fill(count: int, due: int, now: datetime) -> Client:
             task.next_check_at = now + timedelta(hours=1)
         made.append(clock.refresh(task))
     LongTask.objects.bulk_create(made, batch_size=2000)
-    TaskEvent.objects.create(task=LongTask.objects.first(), kind="state", actor="bench")
+    TaskEvent.objects.create(task=LongTask.objects.all()[0], kind="state", actor="bench")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     user, _made = User.objects.get_or_create(username="bench")

@@ -13,7 +13,9 @@ def deepen_lists(text: str) -> str:
     `markdown` knows one indent only; two or three spaces under a bullet, which models write and PLAN.md has,
     would run together into one paragraph. Fenced code outside of lists is left alone.
     """
-    lines, contents, fence, after_blank = [], [], "", False
+    lines: list[str] = []
+    contents: list[int] = []
+    fence, after_blank = "", False
     for line in text.split("\n"):
         mark = _FENCE.match(line)
         if fence:
