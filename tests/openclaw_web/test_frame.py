@@ -103,3 +103,15 @@ def test_every_class_of_the_design_page_is_in_the_stylesheet():
     assert len(names) > 30
     missing = sorted(name for name in names if not re.search(rf"\.{name}(?![\w-])", css))
     assert missing == []
+
+
+def test_every_attribute_that_the_script_reads_is_documented():
+    script = (ROOT / "static/js/app.js").read_text()
+    text = (ROOT / "docs/design.md").read_text()
+    read = set(re.findall(r"\[data-([a-z-]+)", script)) | {
+        re.sub(r"[A-Z]", lambda letter: "-" + letter[0].lower(), name)
+        for name in re.findall(r"dataset\.(\w+)", script)
+    }
+    ours = read - {"page-keys", "failed", "away", "keys", "tone", "max", "says"}  # the frame's own
+    assert {"row", "key", "draft", "poll"} <= ours
+    assert sorted(name for name in ours if f"data-{name}" not in text) == []
