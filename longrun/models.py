@@ -143,7 +143,7 @@ class LongTask(models.Model):
     )
 
     finding = models.CharField(_("finding"), max_length=16, choices=Finding, blank=True)
-    finding_at = models.DateTimeField(_("found"), null=True, blank=True)
+    finding_at = models.DateTimeField(pgettext_lazy("task", "found"), null=True, blank=True)
     evidence = models.JSONField(_("evidence"), default=dict, blank=True)
     sign_seen_at = models.DateTimeField(_("sign seen again"), null=True, blank=True)
 
@@ -229,8 +229,8 @@ class TaskEvent(models.Model):
     at = models.DateTimeField(_("at"), default=timezone.now)
     kind = models.CharField(_("kind"), max_length=24)
     actor = models.CharField(_("actor"), max_length=200)
-    from_state = models.CharField(_("from"), max_length=10, blank=True)
-    to_state = models.CharField(_("to"), max_length=10, blank=True)
+    from_state = models.CharField(pgettext_lazy("change of state", "from"), max_length=10, blank=True)
+    to_state = models.CharField(pgettext_lazy("change of state", "to"), max_length=10, blank=True)
     why = models.TextField(_("why"), blank=True)
     data = models.JSONField(_("data"), default=dict, blank=True)
 

@@ -2,6 +2,7 @@
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 STATE_TONES = {
     "analyzing": "info",
@@ -38,7 +39,7 @@ EVENTS: dict[str, tuple[str, str | Promise]] = {
 }
 PURPOSES: dict[str, str | Promise] = {
     "progress": _("Short progress"),
-    "resume": _("Resume"),
+    "resume": pgettext_lazy("task", "Resume"),
     "recovery": _("Recovery message"),
     "handoff": _("Handoff"),
     "notice": _("Notice of a person's change"),

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 from django_q.conf import Conf
 
 from agents.roster import load_roster
@@ -105,7 +105,11 @@ def _program() -> Check:
             _("Install OpenClaw here, or set OPENCLAW_BIN to its path, to send them right away."),
         )
     return Check(
-        name, "ok", _("found"), _("Messages to sessions go through it."), facts=[(_("program"), found)]
+        name,
+        "ok",
+        pgettext("health", "found"),
+        _("Messages to sessions go through it."),
+        facts=[(_("program"), found)],
     )
 
 
@@ -116,7 +120,7 @@ def _database() -> Check:
     return Check(
         _("Database"),
         "ok",
-        _("answers"),
+        pgettext("health", "answers"),
         _("It also holds the queue.") if Conf.ORM else "",
         "",
         [*facts, (_("queue"), broker)],
@@ -140,7 +144,11 @@ def _migrations() -> Check:
         return Check(_("Migrations"), "ok", _("applied"), _("The tables are those of this version."))
     says = ngettext("%(n)d step is missing.", "%(n)d steps are missing.", len(waiting)) % {"n": len(waiting)}
     return Check(
-        _("Migrations"), "bad", _("missing"), says, _("Stop the server and start it with “script/server”.")
+        _("Migrations"),
+        "bad",
+        pgettext("health", "missing"),
+        says,
+        _("Stop the server and start it with “script/server”."),
     )
 
 
