@@ -254,11 +254,8 @@ def edit_plan(plan: Plan, *, text: str, seen: str, caller: Caller) -> Revision:
     `seen` is the SHA-256 of the file the writer saw. Raises PlansError `PLAN_CHANGED`, `NOT_ONE_ENTRY`, `SAME_TEXT`.
     """
     caller.require_scope(WRITE)
-    current = plan.current
-    if (
-        current is not None
-        and text.replace("\r\n", "\n").rstrip() == current.text.replace("\r\n", "\n").rstrip()
-    ):
+    entry = look_at_disk(plan).text(plan.task_id)
+    if entry is not None and text.replace("\r\n", "\n").rstrip() == entry.replace("\r\n", "\n").rstrip():
         raise PlansError(_("The text is the same as before."), code="SAME_TEXT")
     origin = Revision.Origin.EDIT if caller.is_person else Revision.Origin.AGENT
     revision = write_entry(plan, text, origin=origin, caller=caller, seen=seen)

@@ -13,9 +13,18 @@ from gateway import audit, events
 from gateway.callers import WRITE, Caller
 from plans.errors import PlansError
 from plans.models import Plan, Run, Schedule
+from plans.planfile_check import holds
 from plans.schedule import next_due
 from plans.sentences import kept
-from plans.services.revisions import State, follow_file, lock_plan, move_plan, pause_schedule
+from plans.services.revisions import (
+    OnDisk,
+    State,
+    follow_file,
+    lock_plan,
+    look_at_disk,
+    move_plan,
+    pause_schedule,
+)
 
 FAILED_RUNS_BEFORE_PAUSE = 5
 FAILED = (Run.Outcome.ERROR, Run.Outcome.TIMEOUT, Run.Outcome.INTERRUPTED)
@@ -41,20 +50,18 @@ def _pause(plan: Plan, reason: str) -> None:
 
 
 def resume_plan(plan: Plan, *, caller: Caller, now: datetime | None = None) -> Plan:
-    """Due times count from now on; what was due while it was paused is not made up for.
+    """Due times count from now on; what was due meanwhile is not made up for.
 
-    Raises PlansError `NOT_PAUSED`, `PLAN_CHANGED` (the text is not the confirmed one any more: confirm it instead).
+    A paused plan, and a held one where the confirmed text stands in the file again. Raises PlansError `NOT_PAUSED`,
+    `PLAN_CHANGED` (the text is not the confirmed one: confirm it instead).
     """
     _may(caller, plan)
     now = now or timezone.now()
-    plan = follow_file(plan, caller=caller)
+    seen = look_at_disk(plan)
+    plan = follow_file(plan, caller=caller, seen=seen)
     with transaction.atomic():
         plan = lock_plan(plan)
-        if plan.state != State.PAUSED:
-            raise PlansError(
-                _("This plan is not paused: it is %(state)s.") % {"state": plan.get_state_display()},
-                code="PLAN_CHANGED" if plan.state in (State.HELD, State.AWAITING) else "NOT_PAUSED",
-            )
+        _require_resumable(plan, seen)
         schedule = Schedule.objects.select_for_update().get(plan=plan)
         schedule.next_due_at = next_due(schedule.timing, max(now, schedule.last_due_at or now))
         schedule.save(update_fields=["next_due_at"])
@@ -63,6 +70,23 @@ def resume_plan(plan: Plan, *, caller: Caller, now: datetime | None = None) -> P
         plan.save(update_fields=["state", "state_reason", "state_at", "failures"])
     _told("plan.resumed", plan, caller)
     return plan
+
+
+def _require_resumable(plan: Plan, seen: OnDisk) -> None:
+    if plan.state not in (State.PAUSED, State.HELD):
+        raise PlansError(
+            _("This plan is not paused: it is %(state)s.") % {"state": plan.get_state_display()},
+            code="PLAN_CHANGED" if plan.state == State.AWAITING else "NOT_PAUSED",
+        )
+    confirmed = plan.confirmations.filter(revision=plan.current_id).exists()
+    same = (
+        seen.file is not None
+        and plan.current is not None
+        and holds(plan.current.seal, seen.file, plan.task_id)
+    )
+    if not confirmed or not same:
+        message = _("PLAN.md is not the text that was confirmed: confirm it, or put the confirmed text back.")
+        raise PlansError(message, code="PLAN_CHANGED")
 
 
 def retire_plan(plan: Plan, *, caller: Caller, reason: str = "") -> Plan:

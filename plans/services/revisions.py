@@ -17,7 +17,7 @@ from archives.models import Workspace
 from gateway import events
 from gateway.callers import Caller
 from plans.errors import PlansError
-from plans.models import ChangeRequest, Plan, Revision, Schedule
+from plans.models import ChangeRequest, Confirmation, Plan, Revision, Schedule
 from plans.planfile import Entry, PlanFile, read_plan_file
 from plans.planfile_check import Problem, find_problems, holds, seal_entry
 from plans.planfile_write import put_entry
@@ -39,6 +39,11 @@ class OnDisk:
     def entry(self, task_id: str) -> Entry | None:
         found = self.file.find(task_id) if self.file else []
         return found[0] if len(found) == 1 else None
+
+    def text(self, task_id: str) -> str | None:
+        """The entry's text, None where the file or the entry is not there."""
+        entry = self.entry(task_id)
+        return self.file.text_of(entry) if self.file and entry else None
 
 
 def workspace_root(agent_id: str) -> Path:
@@ -197,7 +202,8 @@ def write_entry(plan: Plan, text: str, *, origin: str, caller: Caller, seen: str
     root = workspace_root(plan.agent_id)
     raw = read_plan_bytes(root, plan.archive_id) or b""
     present = read_plan_file(raw).digest if raw else ""
-    if seen is not None and seen != present:
+    # Where the file is gone there are no words of anybody's to lose: it is written anew.
+    if seen is not None and raw and seen != present:
         message = _("PLAN.md has changed since this page was opened; your words are kept below.")
         raise PlansError(message, code="PLAN_CHANGED", details={"seen": seen, "present": present})
     changed = put_entry(raw, plan.task_id, text)
@@ -208,7 +214,9 @@ def write_entry(plan: Plan, text: str, *, origin: str, caller: Caller, seen: str
         plan = lock_plan(plan)
         move_plan(plan, State.AWAITING)
         pause_schedule(plan)
-        if plan.current is not None and plan.current.file_digest == file.digest:
+        known = plan.current is not None and plan.current.file_digest == file.digest
+        # A confirmed text that was put back needs a yes of its own, and so a revision of its own.
+        if known and not Confirmation.objects.filter(revision=plan.current_id).exists():
             plan.save(update_fields=["state", "state_reason", "state_at"])
-            return plan.current
+            return plan.current  # type: ignore[return-value]
         return add_revision(plan, file, origin=origin, caller=caller)

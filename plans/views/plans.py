@@ -137,6 +137,11 @@ def actions_of(plan: Plan, confirmation: Confirmation | None, *, going: bool) ->
     if plan.state == State.PAUSED:
         says = _("Due times count from now on. What was due while it was paused is not made up for.")
         found.append(Act("resume", _("Resume"), "play", says))
+    if plan.state == State.HELD and confirmed:
+        says = _(
+            "Due times count from now on, if the confirmed text stands in PLAN.md again; else it stays held."
+        )
+        found.append(Act("resume", _("Resume"), "play", says))
     if plan.state != State.RETIRED:
         says = _(
             "Nothing of “%(name)s” runs again; a queued run is skipped. PLAN.md stays as it is. This cannot be taken back."

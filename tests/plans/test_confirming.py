@@ -306,3 +306,41 @@ class TestIntake:
             assert intakes.answer_of(intake).baseline.schedule == "at 2026-12-07T08:20:00+00:00 (UTC)"
             clock.shift(1200)
             assert refusal(lambda: intakes.agree_ora(intake, caller=later())) == "SCHEDULE_IN_THE_PAST"
+
+
+class TestTheWayBack:
+    """A held plan is never stuck: the confirmed text may come back, by hand or from here."""
+
+    @pytest.fixture
+    def gone(self, confirmed, plan_file) -> Plan:
+        plan_file.rename(plan_file.with_suffix(".away"))
+        plan = follow_file(confirmed, caller=system_caller("x"))
+        assert plan.state == "held" and plan.current.number == 1
+        return plan
+
+    def test_while_the_file_is_gone_it_does_not_resume(self, gone, later):
+        assert refusal(lambda: lifecycle.resume_plan(gone, caller=later())) == "PLAN_CHANGED"
+
+    def test_put_back_by_hand_it_resumes_without_another_yes(self, gone, later, plan_file):
+        plan_file.with_suffix(".away").rename(plan_file)
+        plan = lifecycle.resume_plan(gone, caller=later())
+        assert plan.state == "active" and Schedule.objects.get().next_due_at is not None
+
+    def test_written_anew_from_here_it_awaits_a_yes_of_its_own(self, gone, later):
+        revision = decisions.edit_plan(
+            gone, text=gone.current.text, seen=gone.current.file_digest, caller=later()
+        )
+        assert (revision.number, Plan.objects.get().state) == (2, "awaiting")
+        decisions.confirm_plan(Plan.objects.get(), digest=revision.file_digest, caller=later())
+        assert Plan.objects.get().state == "active"
+
+    def test_a_changed_text_put_back_by_hand_is_a_text_to_confirm(self, confirmed, later, plan_file):
+        right = plan_file.read_bytes()
+        plan_file.write_bytes(right + b"  7. more\n")
+        follow_file(confirmed, caller=system_caller("x"))
+        plan_file.write_bytes(right)
+        plan = follow_file(confirmed, caller=system_caller("x"))
+        assert (plan.state, plan.current.number) == ("held", 3)
+        assert refusal(lambda: lifecycle.resume_plan(plan, caller=later())) == "PLAN_CHANGED"
+        decisions.confirm_plan(plan, digest=plan.current.file_digest, caller=later())
+        assert Plan.objects.get().state == "active"
