@@ -11,6 +11,8 @@ from django.conf import settings
 from django.contrib.auth import get_user_model, login
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.template.response import SimpleTemplateResponse
 from django.utils import timezone, translation
 
@@ -97,6 +99,18 @@ def reader(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
+
+
+class CompressPages(GZipMiddleware):
+    """Compresses pages. Streams (events, zips) and downloads go out as they are: gzip would hold them back.
+
+    A page's secrets are the masked CSRF token, new in every answer, and Django pads the length by chance.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
+            return response
+        return super().process_response(request, response)
 
 
 def no_nul(get_response: GetResponse) -> GetResponse:

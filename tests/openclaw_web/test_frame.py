@@ -26,6 +26,18 @@ def test_the_first_page_weighs_under_120_kb_compressed_and_takes_at_most_ten_req
     assert sum(weights.values()) < 120 * 1024, weights
 
 
+def test_pages_go_out_compressed_and_event_streams_do_not(viewer):
+    ask = {"accept-encoding": "gzip"}
+    page = viewer.get("/", headers=ask)
+    assert page["Content-Encoding"] == "gzip"
+    assert b"<!doctype html>" in gzip.decompress(page.content)
+    assert "Accept-Encoding" in page["Vary"]
+    assert "Content-Encoding" not in viewer.get("/api/methods", headers=ask)
+    stream = viewer.get("/events/stream", headers=ask)
+    assert stream.streaming
+    assert "Content-Encoding" not in stream
+
+
 def test_htmx_may_neither_evaluate_nor_run_scripts_nor_inject_styles_nor_keep_pages(viewer):
     html = viewer.get("/").content.decode()
     config = json.loads(unescape(re.search(r'name="htmx-config" content=\'([^\']+)', html)[1]))
