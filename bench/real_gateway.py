@@ -33,7 +33,7 @@ class RealGateway:
             frame = json.loads(self.socket.recv(timeout=60))
             if frame.get("type") == "res" and frame.get("id") == frame_id:
                 if not frame["ok"]:
-                    raise RuntimeError(f"{method}: {frame['error']}")
+                    raise RuntimeError(method, frame["error"])
                 return frame.get("payload")
 
 
@@ -52,14 +52,15 @@ def running() -> Iterator[tuple[RealGateway, Path]]:
             started = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
             facts = json.loads(started.stdout)
             with connect(facts["url"], max_size=None) as socket:
-                _shake_hands(socket, facts["token"])
+                shake_hands(socket, facts["token"])
                 yield RealGateway(socket), Path(facts["state"])
         finally:
             stop = [sys.executable, str(PROGRAM), "stop"]
             subprocess.run(stop, env=env, capture_output=True, check=False)
 
 
-def _shake_hands(socket: ClientConnection, token: str) -> None:
+def shake_hands(socket: ClientConnection, token: str) -> None:
+    """Connect as an outside program does (contract §1.3). Raises RuntimeError when refused."""
     json.loads(socket.recv(timeout=30))  # connect.challenge; answered only by clients with a device
     client = {"id": "gateway-client", "version": "0", "platform": "linux", "mode": "backend"}
     params = {
