@@ -19,10 +19,8 @@ from workshop.names import trim, utf8
 
 MAX_BLOCK_BYTES = 65_536
 _FENCE = re.compile(r"---[ \t]*\Z")
-_TOP_KEY = re.compile(r"""(?P<key>[^\s#:'"\[\]{},&*!|>%@`-][^:]*?|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)""")
-_PLAIN_VALUE = re.compile(
-    r"""([^\s#:][^:]*:[ \t]+)([^\s'"|>&*!%@`\[{#].*: .*|[^\s'"|>&*!%@`\[{#].*:)[ \t]*\Z"""
-)
+# As the peer finds them (checked against it): plain words, the colon right behind.
+_TOP_KEY = re.compile(r"([\w-]+):(.*)\Z", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +39,26 @@ class Values:
     data: dict[str, Any] = field(default_factory=dict)
     fatal: Problem | None = None
     repaired: Problem | None = None
+    lines: list[str] = field(default_factory=list)
 
     def text(self, key: str) -> str:
-        """A scalar as trimmed text, empty when it is missing or not a scalar."""
-        value = self.data.get(key)
+        """A value as trimmed text: empty when it is missing, JSON for lists and maps, as the peer takes them."""
+        value = self.data.get(key, "")
+        if value is None:
+            return line_value(self.lines, key)
         if isinstance(value, bool):
             return "true" if value else "false"
-        return trim(str(value)) if isinstance(value, (str, int, float)) else ""
+        if isinstance(value, (list, dict)):
+            return js_string(_jsonable(value))
+        return trim(str(value))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
 def normalise(text: str) -> str:
@@ -67,9 +78,19 @@ def split(text: str) -> tuple[list[str] | None, str]:
 
 
 def top_key(line: str) -> str | None:
-    """The top-level key a line begins, unquoted; None for anything else."""
+    """The top-level key a line begins; None for anything else (quoted keys included)."""
     match = _TOP_KEY.match(line)
-    return match["key"].strip("\"'") if match else None
+    return match[1] if match else None
+
+
+def line_value(lines: list[str], key: str) -> str:
+    """The text behind `key:` on its own line, without quotes: what is left to read of a block that is not YAML."""
+    for line in lines:
+        match = _TOP_KEY.match(line)
+        if match and match[1] == key:
+            text = trim(match[2])
+            return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+    return ""
 
 
 def without_keys(lines: list[str], keys: frozenset[str]) -> list[str]:
@@ -137,16 +158,24 @@ def _problem(error: Exception) -> Problem:
 
 
 def _repair(lines: list[str]) -> tuple[list[str], Problem | None]:
-    """Quote the plain top-level values that hold ``: ``; the first of them is reported."""
+    """Quote plain values that cannot stand unquoted (`a: b`, `*x`, `@x`, behind a tab); the first is reported."""
     fixed, first = list(lines), None
     for number, line in enumerate(lines):
-        if top_key(line) is None:
+        match = _TOP_KEY.match(line)
+        value = trim(match[2]) if match else ""
+        if match is None or not value or value[0] in "\"'|>[{#" or _is_readable(line):
             continue
-        match = _PLAIN_VALUE.match(line)
-        if match:
-            fixed[number] = match[1] + js_string(match[2].rstrip())
-            first = first or Problem("a value with ': ' inside needs quotes", number + 2, fixed[number])
+        fixed[number] = f"{match[1]}: {js_string(value)}"
+        first = first or Problem("a value that needs quotes", number + 2, fixed[number])
     return fixed, first
+
+
+def _is_readable(line: str) -> bool:
+    try:
+        _load(line + "\n")
+    except (YAMLError, ValueError, TypeError, RecursionError, ArithmeticError):
+        return False
+    return True
 
 
 def parse(lines: list[str] | None) -> Values:
@@ -177,4 +206,4 @@ def parse(lines: list[str] | None) -> Values:
         return Values(repaired=repaired)
     if not isinstance(data, dict):
         return Values(fatal=Problem("the block is not a list of `key: value` lines", 2))
-    return Values({str(key): value for key, value in data.items()}, repaired=repaired)
+    return Values({str(key): value for key, value in data.items()}, repaired=repaired, lines=lines)

@@ -35,6 +35,12 @@ def test_an_unquoted_value_with_a_colon_is_read_and_a_quoted_line_suggested():
     assert values.fatal is None
 
 
+@pytest.mark.parametrize("value", ["*nobody", "@me", "\ttabbed", "careful: yes", "a: b: c", "`x`"])
+def test_a_plain_value_that_needs_quotes_is_read_without_them(value):
+    values = parse(f"---\nname: x\ndescription: {value}\n---\n")
+    assert (values.text("description"), values.repaired.line) == (value.strip(), 3)
+
+
 def test_a_block_that_cannot_be_read_says_where():
     values = parse("---\nname: x\nlicense: [unclosed\n---\n")
     assert values.fatal.line in (3, 4)
@@ -65,9 +71,17 @@ def test_a_block_over_64_kib_is_refused():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("7", "7"), ("true", "true"), ("[a]", ""), ("'  q  '", "q"), ("null", ""), ("|\n  a\n  b", "a\nb")],
+    [
+        ("7", "7"),
+        ("true", "true"),
+        ("[a]", '["a"]'),
+        ("'  q  '", "q"),
+        ("null", "null"),
+        ("", ""),
+        ("|\n  a\n  b", "a\nb"),
+    ],
 )
-def test_scalars_are_text_and_collections_are_not(value, text):
+def test_a_value_is_text_as_the_peer_takes_it(value, text):
     assert parse(f"---\nk: {value}\n---\n").text("k") == text
 
 

@@ -145,7 +145,8 @@ def test_the_same_requests_have_the_same_answers(gateway, replay):
         try:
             replay.compare(ours, masked(real), name)
         except AssertionError as error:
-            wrong.append(str(error).split("\n")[0][:300])
+            texts = [side["payload"]["content"] if side["ok"] else side["error"] for side in (real, ours)]
+            wrong.append(f"{str(error).splitlines()[0][:200]}\n  theirs {texts[0]!r}\n  ours   {texts[1]!r}")
         if real["ok"] and ours["ok"]:
             decide = {"agentId": "main", "proposalId": real["payload"]["record"]["id"]}
             decide["expectedRevisionHash"] = real["payload"]["revisionHash"]
@@ -155,7 +156,7 @@ def test_the_same_requests_have_the_same_answers(gateway, replay):
                 close(gateway, replay, real, ours)
             elif not applied[0]["ok"]:
                 close(gateway, replay, real, ours)
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def close(gateway, replay, real, ours):
@@ -178,6 +179,20 @@ def masked(answer):
                 changed["evidence"] = "<how many>"
         return changed
     return [masked(item) for item in answer] if isinstance(answer, list) else answer
+
+
+def test_the_same_live_files_are_listed(gateway, replay):
+    real, state = gateway
+    for root in (state, replay.state_dir):
+        for number, block in enumerate(BLOCKS.values()):
+            folder = root / f"agents/main/agent/workshop-skills/live-{number:02d}"
+            folder.mkdir(parents=True)
+            (folder / "SKILL.md").write_text(f"---\n{block}\n---\nbody\n")
+    theirs = real.call("skills.proposals.list", {"agentId": "main"})["installedSkills"]
+    ours = replay.call("skills.proposals.list", {"agentId": "main"})["payload"]["installedSkills"]
+    names = dict(enumerate(BLOCKS))
+    gone = [row for row in theirs if row not in ours], [row for row in ours if row not in theirs]
+    assert ours == theirs, f"{gone} {names}"
 
 
 def test_paths_of_many_scripts_are_hashed_in_the_same_order(gateway, replay):
