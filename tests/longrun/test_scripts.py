@@ -438,3 +438,63 @@ def test_wrong_arguments_end_with_status_two(dashboard):
         f"{S}/keepalive_tick.py",
     ):
         assert dashboard.run(command).returncode == 2
+
+
+# Every script, doing its work on a task with an open heartbeat. What says "received" comes after.
+DRIVEN = [
+    f'{S}/task_state.py set --task "真值" --origin-session-key "{KEY}" --state executing --note "下一份"',
+    f'{S}/task_state.py get --task "真值"',
+    f"{S}/task_state.py list",
+    f'{S}/task_state.py mark-progress-attempt --task "真值" --error "channel closed"',
+    f'{S}/task_state.py mark-progress-attempt --task "真值" --error "timeout"',
+    f'{S}/task_state.py mark-resume --task "真值"',
+    f'{S}/task_state.py touch-reply --task "真值"',
+    f'{S}/task_state.py touch-tool --task "真值"',
+    f'{S}/validate_task_start.py --task "真值" --expect-session-key "{KEY}"',
+    f'{S}/check_foreground_progress.py --task "真值"',
+    f'{S}/build_progress_update.py --task "真值"',
+    f'{S}/foreground_tick.py --task "真值"',
+    f'{S}/work_cycle_tick.py --task "真值" --step "读了第 215 份"',
+    f"{S}/emit_foreground_due.py",
+    f"{S}/dispatch_foreground_due.py",
+    f'{S}/keepalive_tick.py --task "真值" --idle-seconds 1',
+    f'{S}/emit_keepalive_resume.py --task "真值" --idle-seconds 1',
+    f"{S}/run_keepalive_once.py --idle-seconds 1",
+    f"{S}/watchdog.py check",
+    f"{S}/watchdog.py check --json",
+    f"{S}/run_watchdog_once.py",
+    f"{S}/recover_due_tasks.py --json",
+    f"{S}/emit_recovery_message.py",
+    f"{S}/build_sessions_send_payloads.py --json",
+    f'{S}/session_inbox.py fetch --session-key "{KEY}"',
+    f"{S}/cleanup_state.py",
+    "skills/long-run-mode/scripts/watchdog_loop.sh 0 1",
+    "skills/long-run-mode/scripts/install_watchdog_cron.sh",
+]
+
+
+def test_no_script_moves_the_two_moments_unless_a_message_was_received(dashboard):
+    def watched():
+        with sqlite3.connect(dashboard.folder / "db.sqlite3", timeout=20) as database:
+            rows = database.execute(
+                "SELECT last_progress_at, last_progress_sent_at FROM longrun_longtask WHERE name = '真值'"
+            )
+            return rows.fetchone()
+
+    scripts = dashboard.workspace / "skills/long-run-mode/scripts"
+    named = " ".join(DRIVEN)
+    assert [path.name for path in scripts.iterdir() if path.is_file() and path.name not in named] == [
+        "ocw_client.py"
+    ]
+    register(dashboard, "真值", progress_every="5s")
+    back_date(dashboard, "真值", 30)
+    assert answer_of(dashboard, f'{S}/foreground_tick.py --task "真值"')["must_send_now"] is True
+    for command in DRIVEN:
+        if command.endswith("watchdog.py check"):
+            back_date(dashboard, "真值", 700)  # silent for so long that the watchdog has something to find
+        before = watched()
+        done = dashboard.run(command, LOG_FILE=str(dashboard.folder / "watchdog.log"))
+        assert "Traceback" not in done.stderr, command
+        assert watched() == before == (None, None), command
+    answer_of(dashboard, f'{S}/task_state.py touch-progress --task "真值" --message "核对了第 215 份"')
+    assert None not in watched()
