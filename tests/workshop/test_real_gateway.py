@@ -181,6 +181,42 @@ def masked(answer):
     return [masked(item) for item in answer] if isinstance(answer, list) else answer
 
 
+REVISED = {
+    "text only": {"content": "# New\n"},
+    "text with a block": {"content": "---\nauthor: b\ndescription: own words\n---\nnew\n"},
+    "text with a block without words": {"content": "---\nauthor: b\n---\nnew\n"},
+    "label only": {"description": "label"},
+    "label and text": {"description": "label", "content": "---\ndescription: own words\n---\nx"},
+    "files only": {"supportFiles": [{"path": "assets/a", "content": "a"}]},
+    "no files": {"supportFiles": []},
+    "goal": {"goal": " g ", "evidence": ""},
+    "crlf": {"content": "\ufeff---\r\nnote: x\r\n---\r\n\r\nline\r\n"},
+}
+
+
+def test_the_same_updates_and_revisions_have_the_same_answers(gateway, replay):
+    wrong = []
+    live = "---\nname: Live One\ndescription: 'live: words'\nlicense: MIT\nversion: 3\n---\n\nbody\n"
+    for root in (gateway[1], replay.state_dir):
+        folder = root / "agents/main/agent/workshop-skills/live"
+        (folder / "assets").mkdir(parents=True)
+        (folder / "SKILL.md").write_text(live)
+        (folder / "assets/a").write_text("before")
+    words = {"agentId": "main", "skillName": "live one", "content": "changed\n"}
+    creates = {"agentId": "main", "name": "Fresh", "description": "first words", "content": "x"}
+    for method, params in (("update", words), ("create", creates)):
+        made = ask_both(gateway, replay, f"skills.proposals.{method}", params)
+        replay.compare(made[1], masked(made[0]), method)
+        for name, change in REVISED.items():
+            asked = {"agentId": "main", "proposalId": made[0]["payload"]["record"]["id"], **change}
+            real, ours = ask_both(gateway, replay, "skills.proposals.revise", asked)
+            try:
+                replay.compare(ours, masked(real), f"{method}, {name}")
+            except AssertionError as error:
+                wrong.append(f"{str(error).splitlines()[0][:300]}\n  {real}\n  {ours}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_same_live_files_are_listed(gateway, replay):
     real, state = gateway
     for root in (state, replay.state_dir):
