@@ -1,4 +1,4 @@
-"""Reads do not grow with history: the same queries with three thousand decided proposals as with none."""
+"""Reads do not grow with history: the same queries with a thousand decided proposals as with none."""
 
 import json
 
@@ -13,7 +13,7 @@ from workshop.services import proposals, revisions
 
 pytestmark = pytest.mark.django_db
 ME = command_caller()
-MANY = 3000
+MANY = 1000
 
 
 @pytest.fixture
