@@ -12,7 +12,6 @@ What Django-Q2 leaves open, and what is done about it here:
   by name before the pass meets them (`gateway.schedules.pause_broken_schedules`).
 """
 
-import ctypes
 import logging
 import os
 import signal
@@ -38,13 +37,13 @@ from django_q.status import Stat
 from gateway.clusters import BEAT_EVERY, beat
 from gateway.events import publish
 from gateway.schedules import pause_broken_schedules, pull_in_schedules
+from gateway.tied import tie_to_parent
 
 logger = logging.getLogger(__name__)
 
 QUEUE_LOCKED = 70  # exit status of a sentinel whose queue a dead worker holds
 GUARD_SILENT = 60.0  # seconds without a sign of the guard loop before the cluster counts as hung
 STOP_SECONDS = 25.0  # what a running task has to end when the cluster stops
-_PR_SET_PDEATHSIG = 1
 
 
 class WatchedSentinel(Sentinel):
@@ -188,14 +187,13 @@ def die_with_parent() -> None:
     """Makes every process forked from here on end when its parent does, however that ended (Linux)."""
     if not sys.platform.startswith("linux"):
         return
-    libc = ctypes.CDLL(None, use_errno=True)
     forking = [os.getpid()]
 
     def in_parent() -> None:
         forking[0] = os.getpid()
 
     def in_child() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        tie_to_parent()
         if os.getppid() != forking[0]:  # it died between the fork and this line
             os._exit(1)
 

@@ -7,14 +7,12 @@ Runners of other apps register themselves when Django starts, the way transports
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,6 +24,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from gateway.errors import AppError
+from gateway.tied import tie_to_parent
 
 RUN_MARK = "OPENCLAW_WEB_RUN"
 # A program says with this status (EX_TEMPFAIL) that the agent's turn did not begin.
@@ -35,7 +34,6 @@ LONGEST_ARGUMENT = 120_000
 GRACE_SECONDS = 5.0
 # Ours alone: an agent's program gets the rest of the environment.
 KEPT_BACK = ("SECRET_KEY", "DATABASE_URL", "Q_BROKER_URL", "DJANGO_SETTINGS_MODULE")
-PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class CommandRunner:
                     cwd=turn.workspace,
                     env=_environment(turn),
                     start_new_session=True,
-                    preexec_fn=_die_with_parent,
+                    preexec_fn=tie_to_parent,
                 )
             except OSError as error:
                 message = _("The program “%(program)s” could not be started: %(why)s.")
@@ -167,15 +165,6 @@ def _environment(turn: Turn) -> dict[str, str]:
         "OPENCLAW_AGENT_ID": turn.agent_id,
         "OPENCLAW_STATE_DIR": str(settings.OPENCLAW_STATE_DIR),
     }
-
-
-def _die_with_parent() -> None:
-    """The program ends with the worker that started it, also when that is killed; what it left is ended later."""
-    if sys.platform == "linux":
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _wait(

@@ -37,7 +37,7 @@ pidfile={data}/supervisord.pid
 childlogdir={data}
 
 [program:web]
-command={python} -m uvicorn openclaw_web.asgi:application --host {host} --port {port} --workers {workers}
+command={python} -m gateway.tied {python} -m uvicorn openclaw_web.asgi:application --host {host} --port {port} --workers {workers}
     --lifespan off --no-proxy-headers --no-access-log --log-level warning --timeout-graceful-shutdown 5
 directory={root}
 startretries=1000000
@@ -51,7 +51,7 @@ stdout_logfile_maxbytes=0
 redirect_stderr=true
 
 [program:cluster]
-command={python} manage.py cluster
+command={python} -m gateway.tied {python} manage.py cluster
 directory={root}
 startretries=1000000
 startsecs=2
@@ -64,7 +64,7 @@ stdout_logfile_maxbytes=0
 redirect_stderr=true
 
 [program:turns]
-command={python} manage.py cluster
+command={python} -m gateway.tied {python} manage.py cluster
 directory={root}
 environment=Q_CLUSTER_NAME="turns"
 startretries=1000000
@@ -78,7 +78,7 @@ stdout_logfile_maxbytes=0
 redirect_stderr=true
 
 [program:archives]
-command={python} manage.py archive watch
+command={python} -m gateway.tied {python} manage.py archive watch
 directory={root}
 startretries=1000000
 startsecs=2

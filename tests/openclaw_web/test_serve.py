@@ -119,6 +119,16 @@ def test_it_starts_says_where_is_supervised_and_stops_cleanly(server, tmp_path):
         alive(port)
 
 
+def test_a_killed_supervisor_leaves_nothing_running(server):
+    process, port, _environment, _output = server
+    wait_for(lambda: alive(port), 90)
+    started = wait_for(lambda: (found := children(process.pid)) and len(found) >= 4 and found)
+    everybody = {pid for parent in started for pid in (parent, *children(parent))}
+    process.kill()
+    process.wait(10)
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody), 60)
+
+
 def test_a_port_in_use_is_said_in_one_line(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
