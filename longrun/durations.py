@@ -8,6 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
+from plans.wish_clock import CHINESE_DIGITS
+
 LONGEST = timedelta(days=366)
 
 _UNITS = {
@@ -18,20 +20,6 @@ _UNITS = {
     "d": 86400, "day": 86400, "days": 86400, "天": 86400, "日": 86400,
     "w": 604800, "week": 604800, "weeks": 604800, "周": 604800, "个星期": 604800, "星期": 604800,
 }  # fmt: skip
-_DIGITS = {
-    "零": 0,
-    "〇": 0,
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-}
 _DAYS = {"今天": 0, "今日": 0, "今晚": 0, "today": 0, "tonight": 0, "明天": 1, "明日": 1, "明早": 1,
          "明晚": 1, "tomorrow": 1, "后天": 2, "大后天": 3}  # fmt: skip
 _WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6,
@@ -137,9 +125,9 @@ def _normal(text: str) -> str:
 
 def _hanzi(text: str) -> int:
     if "十" not in text:
-        return int("".join(str(_DIGITS[sign]) for sign in text))
+        return int("".join(str(CHINESE_DIGITS[sign]) for sign in text))
     tens, _, ones = text.partition("十")
-    return (_DIGITS.get(tens, 1) if tens else 1) * 10 + (_DIGITS.get(ones, 0) if ones else 0)
+    return (CHINESE_DIGITS.get(tens, 1) if tens else 1) * 10 + (CHINESE_DIGITS.get(ones, 0) if ones else 0)
 
 
 def _iso(text: str, zone: tzinfo) -> Moment | None:

@@ -35,61 +35,48 @@ logfile=/dev/null
 logfile_maxbytes=0
 pidfile={data}/supervisord.pid
 childlogdir={data}
+"""
 
-[program:web]
-command={python} -m gateway.tied {python} -m uvicorn openclaw_web.asgi:application --host {host} --port {port} --workers {workers}
-    --lifespan off --no-proxy-headers --no-access-log --log-level warning --timeout-graceful-shutdown 5
+PROGRAM = """
+[program:{name}]
+command={python} -m gateway.tied {python} {command}
 directory={root}
+environment={environment}
 startretries=1000000
 startsecs=2
 stopsignal=TERM
-stopwaitsecs=15
-stopasgroup=false
-killasgroup=true
-stdout_logfile=/dev/fd/1
-stdout_logfile_maxbytes=0
-redirect_stderr=true
-
-[program:cluster]
-command={python} -m gateway.tied {python} manage.py cluster
-directory={root}
-startretries=1000000
-startsecs=2
-stopsignal=TERM
-stopwaitsecs=30
-stopasgroup=false
-killasgroup=true
-stdout_logfile=/dev/fd/1
-stdout_logfile_maxbytes=0
-redirect_stderr=true
-
-[program:turns]
-command={python} -m gateway.tied {python} manage.py cluster
-directory={root}
-environment=Q_CLUSTER_NAME="turns"
-startretries=1000000
-startsecs=2
-stopsignal=TERM
-stopwaitsecs=30
-stopasgroup=false
-killasgroup=true
-stdout_logfile=/dev/fd/1
-stdout_logfile_maxbytes=0
-redirect_stderr=true
-
-[program:archives]
-command={python} -m gateway.tied {python} manage.py archive watch
-directory={root}
-startretries=1000000
-startsecs=2
-stopsignal=TERM
-stopwaitsecs=10
+stopwaitsecs={patience}
 stopasgroup=false
 killasgroup=true
 stdout_logfile=/dev/fd/1
 stdout_logfile_maxbytes=0
 redirect_stderr=true
 """
+
+WEB = (
+    "-m uvicorn openclaw_web.asgi:application --host {host} --port {port} --workers {workers} --lifespan off "
+    "--no-proxy-headers --no-access-log --log-level warning --timeout-graceful-shutdown 5"
+)
+
+
+def programs(host: str, port: int, workers: int) -> list[dict[str, str]]:
+    """What runs: name, command, environment, and the seconds each has to stop by itself."""
+    return [
+        {
+            "name": "web",
+            "command": WEB.format(host=host, port=port, workers=workers),
+            "environment": "",
+            "patience": "15",
+        },
+        {"name": "cluster", "command": "manage.py cluster", "environment": "", "patience": "30"},
+        {
+            "name": "turns",
+            "command": "manage.py cluster",
+            "environment": 'Q_CLUSTER_NAME="turns"',
+            "patience": "30",
+        },
+        {"name": "archives", "command": "manage.py archive watch", "environment": "", "patience": "10"},
+    ]
 
 
 def main() -> None:
@@ -182,15 +169,9 @@ def _mend() -> None:
 
 def _become_supervisor(data: Path, options: argparse.Namespace) -> None:
     config = data / "supervisord.conf"
-    text = SUPERVISOR.format(
-        user=pwd.getpwuid(os.getuid()).pw_name,
-        data=_escaped(data),
-        python=_escaped(shlex.quote(sys.executable)),
-        root=_escaped(ROOT),
-        host=options.host,
-        port=options.port,
-        workers=int(os.environ.get("WEB_WORKERS", "1")),
-    )
+    text = SUPERVISOR.format(user=pwd.getpwuid(os.getuid()).pw_name, data=_escaped(data))
+    for program in programs(options.host, options.port, int(os.environ.get("WEB_WORKERS", "1"))):
+        text += PROGRAM.format(python=_escaped(shlex.quote(sys.executable)), root=_escaped(ROOT), **program)
     config.write_text(text)
     os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-n", "-c", str(config)])  # noqa: S606
 
