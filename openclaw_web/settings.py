@@ -182,6 +182,8 @@ RUN_DAYS = env.int("RUN_DAYS", 400)
 WORKSHOP_EVALUATORS = env.json("WORKSHOP_EVALUATORS", default=[])
 # How many generations of a decided proposal stay on the disk beside the last one; 0 keeps all of them.
 WORKSHOP_KEEP_GENERATIONS = env.int("WORKSHOP_KEEP_GENERATIONS", 0)
+# Off: an update is bound to SKILL.md and the files it names only, as a real OpenClaw binds it.
+WORKSHOP_BIND_WHOLE_TARGET = env.bool("WORKSHOP_BIND_WHOLE_TARGET", True)
 
 # -- long-run tasks (longrun)
 LONG_RUN_MODE_AUTO_RESUME = env.bool("LONG_RUN_MODE_AUTO_RESUME", False)

@@ -18,6 +18,13 @@ from tests.workshop.tales import TALES, replayed_in_tales
 
 pytestmark = pytest.mark.django_db
 
+
+@pytest.fixture(autouse=True)
+def _bound_as_the_peer(settings):
+    """The recorded peer binds an update to SKILL.md and the files it names; ours to the whole skill."""
+    settings.WORKSHOP_BIND_WHOLE_TARGET = False
+
+
 ALONE = recorded.names(
     "create-*",
     "retired-*",

@@ -132,3 +132,47 @@ def test_skills_changed_since_they_were_applied_stand_first(made, state_dir):
     ]
     page = skills.skill_page("main", "morning-catchup", ME)
     assert [pair.change for pair in page.difference] == ["changed"]
+
+
+@pytest.fixture
+def update(made, state_dir):
+    """A pending update of SKILL.md alone; the live skill also has scripts/run.sh."""
+    apply(made)
+    return proposals.propose_update("main", skill_name="morning-catchup", content="# Changed\n", caller=ME)
+
+
+@pytest.mark.parametrize("change", ["edited", "vanished", "appeared"])
+def test_an_update_goes_stale_when_any_file_of_the_live_skill_changed(update, state_dir, change):
+    if change == "edited":
+        live(state_dir, "scripts/run.sh").write_text("echo another\n")
+    elif change == "vanished":
+        live(state_dir, "scripts/run.sh").unlink()
+    else:
+        live(state_dir, "scripts/more.sh").write_text("echo more\n")
+    with pytest.raises(WorkshopError):
+        apply(update)
+    update.refresh_from_db()
+    assert update.status == "stale"
+    assert "Another file of the live skill" in update.record["statusReason"]
+    assert live(state_dir, "SKILL.md").read_text().endswith("# Morning\n")
+
+
+def test_a_revision_of_such_an_update_is_refused_too(update, state_dir):
+    live(state_dir, "scripts/run.sh").write_text("echo another\n")
+    with pytest.raises(WorkshopError):
+        revisions.revise_proposal("main", update.pk, content="# Again\n", caller=ME)
+    update.refresh_from_db()
+    assert update.status == "stale"
+
+
+def test_bound_as_the_peer_binds_other_files_do_not_matter(update, state_dir, settings):
+    settings.WORKSHOP_BIND_WHOLE_TARGET = False
+    live(state_dir, "scripts/run.sh").write_text("echo another\n")
+    apply(update)
+    assert live(state_dir, "SKILL.md").read_text().endswith("# Changed\n")
+    assert live(state_dir, "scripts/run.sh").read_text() == "echo another\n"
+
+
+def test_an_untouched_skill_is_updated(update, state_dir):
+    apply(update)
+    assert live(state_dir, "SKILL.md").read_text().endswith("# Changed\n")

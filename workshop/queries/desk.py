@@ -6,7 +6,6 @@ can be looked at without changing anything; list and detail use the same functio
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from django.utils.translation import gettext as _
 from agents.roster import Agent, load_roster
 from gateway.callers import Caller
 from openclaw_web.paths import state_dir
-from workshop import bundle, live, records, review, sentences, store, targets
+from workshop import bundle, live, records, review, sentences, store
 from workshop.desks import Desk, load_proposal, open_desk
 from workshop.errors import FileProblem, WorkshopError
 from workshop.models import Comment, Event, Generation, Proposal, RevisionRequest, Rollback
@@ -167,13 +166,8 @@ class View:
 
     @cached_property
     def drift(self) -> list[str]:
-        """Live files outside the proposal that changed since it was made: no obstacle, worth knowing."""
-        before = self.proposal.target_tree_json
-        if not before or not self.proposal.is_pending:
-            return []
-        own = {item["path"] for item in self.record.get("supportFiles", [])} | {bundle.SKILL_NAME}
-        now = targets.tree_hashes(self.desk.root, self.proposal.target_dir)
-        return targets.changed_paths(json.loads(before), now, own)
+        """Live files outside the proposal that changed since it was made."""
+        return bound.drift(self.desk, self.proposal) if self.proposal.is_pending else []
 
     @cached_property
     def generations(self) -> list[Generation]:

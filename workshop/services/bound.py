@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from workshop import sentences, store, targets
+from workshop.bundle import SKILL_NAME
 from workshop.desks import Desk
 from workshop.errors import FileProblem, WorkshopError
 from workshop.ledger import Author, commit
@@ -16,6 +19,7 @@ from workshop.records import now, with_status
 APPEARED = "appeared"
 CHANGED = "changed"
 SUPPORT_CHANGED = "support-changed"
+TREE_CHANGED = "tree-changed"
 MISSING = "missing"
 
 
@@ -25,6 +29,7 @@ def stale_reason(code: str) -> str:
         APPEARED: _("A skill appeared at the place of this new one."),
         CHANGED: _("The live SKILL.md is no longer what the proposal was made against."),
         SUPPORT_CHANGED: _("A live support file that the proposal replaces changed, vanished or appeared."),
+        TREE_CHANGED: _("Another file of the live skill changed, vanished or appeared."),
     }[code]
 
 
@@ -56,7 +61,10 @@ def require_revision(proposal: Proposal, expected: str | None) -> None:
 
 def target_state(desk: Desk, proposal: Proposal) -> str | None:
     """What stands against a pending proposal at its target: `appeared` (create), `missing`, `changed`,
-    `support-changed` (update); None when nothing does. Writes nothing.
+    `support-changed`, `tree-changed` (update); None when nothing does. Writes nothing.
+
+    An update is bound to the whole live skill (spec/workshop.md §2.1). With `WORKSHOP_BIND_WHOLE_TARGET` off
+    it is bound as the peer binds it: to SKILL.md and the files it names (contract §2.6).
 
     Raises FileProblem when the target leads outside or cannot be read.
     """
@@ -70,7 +78,21 @@ def target_state(desk: Desk, proposal: Proposal) -> str | None:
         return MISSING
     if present != record["target"].get("currentContentHash"):
         return CHANGED
-    return SUPPORT_CHANGED if changed_support(desk, proposal, record) else None
+    if changed_support(desk, proposal, record):
+        return SUPPORT_CHANGED
+    return TREE_CHANGED if settings.WORKSHOP_BIND_WHOLE_TARGET and drift(desk, proposal) else None
+
+
+def drift(desk: Desk, proposal: Proposal) -> list[str]:
+    """Live files outside an update's own that changed, vanished or appeared since it was made.
+
+    Empty for imported proposals, of which nobody noted the whole tree.
+    """
+    if not proposal.target_tree_json:
+        return []
+    own = {item["path"] for item in proposal.record.get("supportFiles", [])} | {SKILL_NAME}
+    present = targets.tree_hashes(desk.root, proposal.target_dir)
+    return targets.changed_paths(json.loads(proposal.target_tree_json), present, own)
 
 
 def changed_support(desk: Desk, proposal: Proposal, record: dict[str, Any]) -> str | None:
