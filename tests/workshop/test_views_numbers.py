@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.hang import not_hanging
+from tests.workshop.conftest import write_config
 from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file, update
 from workshop.hashes import js_string
 from workshop.models import Event, EventCounter, Proposal
@@ -79,9 +80,9 @@ def small_world(person) -> tuple[Proposal, Proposal]:
     return pending, rejected
 
 
-def more_skills(state_dir, count):
+def more_skills(state_dir, count, agent="main"):
     for number in range(count):
-        file = skill_file(state_dir, f"skill-{number:03}")
+        file = skill_file(state_dir, f"skill-{number:03}", agent)
         file.parent.mkdir(parents=True)
         file.write_text(f"---\nname: skill-{number:03}\ndescription: Does number {number}\n---\n\nDo it.\n")
 
@@ -99,10 +100,11 @@ def test_pages_ask_as_often_with_much_as_with_little(two_agents, reviewer, perso
 
 
 @pytest.mark.slow
-def test_twenty_thousand_decided_proposals_and_fifty_large_ones_change_neither_count_nor_wait(
+def test_500_skills_20_000_decided_and_50_large_proposals_ask_no_more_questions(
     two_agents, reviewer, person, settings
 ):
     settings.LOGGING_CONFIG = None
+    write_config(two_agents, {}, agents=("main", "ops", "desk"))
     pending, rejected = small_world(person)
     before = {url: questions(reviewer, url) for url in pages_of(pending)}
     decided_history(rejected, 20_000)
@@ -111,7 +113,10 @@ def test_twenty_thousand_decided_proposals_and_fifty_large_ones_change_neither_c
     )
     for number in range(48):
         propose(person, name=f"large {number}", content=body[:39_900])
-    more_skills(two_agents, 190)
+    # 500 in all: a loader takes at most 200 of one agent (contract §2.10).
+    for agent, count in (("main", 190), ("ops", 190), ("desk", 119)):
+        more_skills(two_agents, count, agent)
+    assert len(reviewer.get(reverse("workshop:skills")).context["skills"]) == 500
     after = {url: questions(reviewer, url) for url in pages_of(pending)}
     assert after == before
     for url in after:
@@ -119,9 +124,7 @@ def test_twenty_thousand_decided_proposals_and_fifty_large_ones_change_neither_c
             reviewer.get(url)
 
 
-def test_a_200_kb_difference_is_a_page_in_well_under_two_seconds(two_agents, reviewer, person):
-    from tests.workshop.conftest import write_config
-
+def test_a_200_kb_difference_is_a_page(two_agents, reviewer, person):
     write_config(two_agents, {"maxSkillBytes": 200_000})
     body = "# Long\n\n" + "".join(
         f"- Step {n}: compare three offers, {n * 7919 % 997}.\n" for n in range(4800)
