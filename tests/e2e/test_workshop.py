@@ -45,7 +45,9 @@ def test_a_curator_handles_twenty_proposals_by_keyboard_alone(two_agents, desk, 
         if number:
             opened(page, proposal)
             # The focus is on the item that opened, so the way on is one key.
-            assert page.evaluate("document.activeElement.getAttribute('href')") == url(proposal)
+            page.wait_for_function(
+                "href => document.activeElement.getAttribute('href') === href", arg=url(proposal)
+            )
         if number % 4 == 0:
             for key, tab in (("d", "diff"), ("f", "files"), ("c", "checks"), ("h", "history"), ("t", "text")):
                 press(key)
