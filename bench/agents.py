@@ -49,7 +49,7 @@ def _config(count: int) -> str:
 
 def _pages(table: Table, config: Path) -> None:
     reader = User.objects.create_user("bench-agents", password="not used")  # noqa: S106
-    reader.groups.add(Group.objects.get(name="viewer"))
+    reader.groups.add(Group.objects.get_or_create(name="viewer")[0])
     client = Client(headers={"host": "localhost"})
     client.force_login(reader)
     taken = {}

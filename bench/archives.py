@@ -68,7 +68,7 @@ def _write(table: Table, folder: Path) -> None:
 
 def _pages(table: Table) -> None:
     user = User.objects.create_user("bench", password="not used by anyone")  # noqa: S106
-    user.groups.add(Group.objects.get(name="viewer"))
+    user.groups.add(Group.objects.get_or_create(name="viewer")[0])
     client = Client(SERVER_NAME="localhost")
     client.force_login(user)
     # Pages follow the roster: an agent that is not in it would lose its rows.

@@ -120,7 +120,7 @@ def _person() -> User:
     if created:
         person.set_unusable_password()
         person.save()
-    person.groups.add(Group.objects.get(name="reviewer"))
+    person.groups.add(Group.objects.get_or_create(name="reviewer")[0])
     return person
 
 

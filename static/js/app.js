@@ -160,9 +160,7 @@
 		const titled = target.matches("[data-title]") ? target : target.querySelector("[data-title]");
 		const title = titled?.dataset.title ?? document.title;
 		if (title !== document.title) { document.title = title; tell(title); }
-		const asked = target.querySelector("[data-focus]");
-		if (asked) asked.focus();
-		else if (held && document.activeElement === body) {
+		if (held && document.activeElement === body) {
 			const same = held.filter(Boolean).map(one).find(Boolean) ?? target;
 			if (same === target) target.setAttribute("tabindex", "-1");
 			same.focus({ preventScroll: true });
@@ -189,6 +187,7 @@
 	function prepare(root) {
 		all("output.counter", root).forEach(count);
 		all("form[data-draft]", root).forEach(restore);
+		all("[data-focus]", root)[0]?.focus();
 	}
 	prepare(document);
 })();
