@@ -111,8 +111,8 @@ def test_the_recorded_life_on_the_command_line(run, draft_dir, state_dir, rpc):
         play(name)
     for name in ("cli-propose-create-file", "cli-quarantine", "cli-propose-create-file2", "cli-reject"):
         play(name)
-    actors = {(event.type, json.dumps(event.actor)) for event in Event.objects.all()}
-    assert ("created", '{"type": "system", "id": "cli"}') in actors
+    actors = {(event.type, json.dumps(event.actor, sort_keys=True)) for event in Event.objects.all()}
+    assert ("created", '{"id": "cli", "type": "system"}') in actors
     assert ("applied", '{"type": "gateway"}') in actors
 
 
