@@ -3,6 +3,7 @@
 import importlib
 import os
 import pkgutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +23,11 @@ def main(wanted: list[str]) -> None:
     )
     if unknown := set(wanted) - set(parts):
         sys.exit(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
+    if len(wanted) != 1:
+        # Each part has a process, a database and a state dir of its own: none measures what another left behind.
+        for part in wanted or parts:
+            subprocess.run([sys.executable, "-m", "bench", part], check=True)
+        return
     with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as folder:
         os.environ["OPENCLAW_WEB_DATA_DIR"] = f"{folder}/data"
         os.environ["OPENCLAW_STATE_DIR"] = f"{folder}/state"
