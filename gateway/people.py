@@ -74,7 +74,7 @@ def needs_setup() -> bool:
 
 
 def new_setup_code() -> str:
-    """Makes the code that the server prints, ending every earlier one. `XXXX-XXXX-XXXX`, about 59 bits."""
+    """Makes the code that the server prints, ending every earlier one. Three groups of four, about 59 bits."""
     code = "-".join("".join(secrets.choice(_LETTERS) for _i in range(4)) for _j in range(3))
     with transaction.atomic():
         SetupCode.objects.filter(used_at=None).delete()
