@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,5 +187,6 @@ def folder_sentence(state: str, agent: Agent) -> str:
 
 
 def is_git(workspace: Path) -> bool:
-    """True where the workspace is the root of a Git repository."""
-    return (workspace / ".git").exists()
+    """True where the workspace, or a folder around it, is a Git checkout: what a Gateway answers too."""
+    # os.path.exists, not Path.exists: a folder that may not be looked into is "no", not an error.
+    return any(os.path.exists(folder / ".git") for folder in (workspace, *workspace.parents))  # noqa: PTH110

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +71,19 @@ def test_a_broken_file_is_in_the_answer(two, shell, write_config):
 
 def test_the_list_takes_no_params(two, shell):
     assert refusal("agents.list", {"agentId": "main"}, shell).code == "INVALID_REQUEST"
+
+
+def test_a_workspace_inside_a_checkout_is_one_too(two, shell):
+    def answered():
+        return {row["id"]: row["workspaceGit"] for row in call("agents.list", {}, shell)["agents"]}
+
+    assert answered() == {"main": False, "ops": False}
+    (two / "workspace" / ".git").mkdir(parents=True)
+    assert answered() == {"main": True, "ops": False}
+    # Around both, and also around one that does not exist yet (a work tree's ".git" is a file).
+    (two / ".git").write_text("gitdir: elsewhere")
+    shutil.rmtree(two / "workspace-ops", ignore_errors=True)
+    assert answered() == {"main": True, "ops": True}
 
 
 def test_files_are_listed_without_being_read(two, shell):
