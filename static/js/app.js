@@ -1,28 +1,28 @@
 /* What it reads: docs/design.md */
 (() => {
 	"use strict";
-	const all = (css, root = document) => [...root.querySelectorAll(css)];
-	const one = (css) => document.querySelector(css);
+	const doc = document;
+	const all = (css, root = doc) => [...root.querySelectorAll(css)];
+	const one = (css) => doc.querySelector(css);
 	const seen = (el) => el.getClientRects().length > 0;
-	const body = document.body;
-	const on = (name, act) => document.addEventListener(name, act);
-	const make = (tag, more) => Object.assign(document.createElement(tag), more);
+	const body = doc.body;
+	const on = (name, act) => doc.addEventListener(name, act);
+	const make = (tag, more) => Object.assign(doc.createElement(tag), more);
 
 	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-	if (zone) document.cookie = `tz=${zone};path=/;max-age=31536000;samesite=lax`;
+	if (zone) doc.cookie = `tz=${zone};path=/;max-age=31536000;samesite=lax`;
 
 	// -- keys
-	const typing = (el) => el.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+	const typing = (el) => el.closest("input:not([type=checkbox], [type=radio]), textarea, select");
 
 	function step(by) {
 		const rows = all("[data-row]").filter(seen);
-		if (!rows.length) return;
-		const here = rows.indexOf(document.activeElement.closest("[data-row]"));
+		const here = rows.indexOf(doc.activeElement.closest("[data-row]"));
 		const marked = rows.findIndex((row) => row.matches("[aria-current]"));
 		const from = here >= 0 ? here : marked >= 0 ? marked : by > 0 ? -1 : rows.length;
 		const next = rows[Math.min(Math.max(from + by, 0), rows.length - 1)];
-		next.focus();
-		next.scrollIntoView({ block: "nearest" });
+		next?.focus();
+		next?.scrollIntoView({ block: "nearest" });
 	}
 
 	function help() {
@@ -67,14 +67,14 @@
 		for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 		event.target.closest("[data-dismiss]")?.closest(".note")?.remove();
 		const copy = event.target.closest("[data-copy]")?.dataset.copy;
-		if (copy) { one(`#${copy}`).select(); document.execCommand("copy"); }
+		if (copy) { one(`#${copy}`).select(); doc.execCommand("copy"); }
 	});
 
 	function count(output) {
-		const field = document.getElementById(output.htmlFor.value);
+		const field = doc.getElementById(output.htmlFor.value);
 		if (!field) return;
 		const size = new TextEncoder().encode(field.value.replace(/\r\n?/g, "\n")).length;
-		const local = (number) => Number(number).toLocaleString(document.documentElement.lang);
+		const local = (number) => Number(number).toLocaleString(doc.documentElement.lang);
 		output.textContent = output.dataset.says.replace("{n}", local(size)).replace("{max}", local(output.dataset.max));
 		output.classList.toggle("over", size > output.dataset.max);
 	}
@@ -124,10 +124,10 @@
 		if (at.dataset.paths) at.form.elements[at.dataset.paths].value = [...at.files].map((file) => file.webkitRelativePath || file.name).join("\n");
 	});
 
-	// -- polling and clocks
+	// -- clocks
 	const due = new WeakMap();
 	function poll() {
-		if (document.hidden || !window.htmx) return;
+		if (doc.hidden || !window.htmx) return;
 		const now = Date.now();
 		for (const { dataset: at, lastElementChild: el } of all("[data-clock]")) {
 			const age = Math.max(now - at.clock, 0);
@@ -144,25 +144,33 @@
 	setInterval(poll, 1000);
 	on("visibilitychange", poll);
 
-	// -- after a swap
+	// -- swaps
 	function tell(text) {
 		const live = one("#live");
 		if (live) { live.textContent = ""; setTimeout(() => { live.textContent = text; }, 50); }
 	}
-	let held = null;
+	let held, top = 0;
+	function slide() {
+		const row = one(".queue [aria-current]");
+		if (!row) return;
+		const queue = row.offsetParent;
+		const at = row.offsetTop - 50;
+		queue.scrollTop = at < top || at > top + queue.clientHeight - 120 ? at : top;
+	}
 	on("htmx:beforeSwap", () => {
-		const el = document.activeElement;
+		const el = doc.activeElement;
+		top = one(".queue")?.scrollTop ?? 0;
 		held = el === body ? null : [el.id && `#${CSS.escape(el.id)}`, el.getAttribute("href") && `a[href="${CSS.escape(el.getAttribute("href"))}"]`, el.name && `[name="${CSS.escape(el.name)}"]`];
 	});
 	on("htmx:afterSettle", (event) => {
 		const target = event.detail.elt;
+		slide();
 		prepare(target);
-		const titled = target.matches("[data-title]") ? target : target.querySelector("[data-title]");
-		const title = titled?.dataset.title ?? document.title;
-		if (title !== document.title) { document.title = title; tell(title); }
-		if (held && document.activeElement === body) {
+		const title = one("[data-title]")?.dataset.title ?? doc.title;
+		if (title !== doc.title) { doc.title = title; tell(title); }
+		if (held && doc.activeElement === body) {
 			const same = held.filter(Boolean).map(one).find(Boolean) ?? target;
-			if (same === target) target.setAttribute("tabindex", "-1");
+			if (same === target) target.tabIndex = -1;
 			same.focus({ preventScroll: true });
 		}
 		held = null;
@@ -176,8 +184,7 @@
 	});
 
 	function failed(text) {
-		const item = make("li", { className: "note bad", textContent: text });
-		item.setAttribute("role", "alert");
+		const item = make("li", { className: "note bad", textContent: text, role: "alert" });
 		one("#messages")?.replaceChildren(item);
 		item.scrollIntoView({ block: "nearest" });
 	}
@@ -189,5 +196,6 @@
 		all("form[data-draft]", root).forEach(restore);
 		all("[data-focus]", root)[0]?.focus();
 	}
-	prepare(document);
+	slide();
+	prepare(doc);
 })();

@@ -97,6 +97,47 @@ def test_the_queue_is_walked_and_opened_by_keys(two_agents, desk, person):  # no
     assert status(made[0])[0] == "pending"
 
 
+IN_SIGHT = """() => {
+    const queue = document.querySelector(".queue").getBoundingClientRect();
+    const row = document.querySelector(".queue [aria-current]").getBoundingClientRect();
+    return row.top >= queue.top && row.bottom <= Math.min(queue.bottom, innerHeight) + 1;
+}"""
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_the_queue_keeps_its_place_and_the_open_one_in_sight(two_agents, desk, person, phone):  # noqa: F811
+    made = [propose(person, name=f"skill {number:02}") for number in range(20)]
+    page = desk("reviewer", phone=phone)
+    page.goto(url(made[14]))
+    page.wait_for_function(IN_SIGHT)
+    row = page.locator(f'.queue a[href="{url(made[15])}"]')
+    row.scroll_into_view_if_needed()
+    before = page.evaluate("document.querySelector('.queue').scrollTop")
+    row.click()
+    opened(page, made[15])
+    page.wait_for_function(IN_SIGHT)
+    # Nothing moves under the pointer.
+    assert page.evaluate("document.querySelector('.queue').scrollTop") == before
+    page.click("#tab-history")
+    page.wait_for_selector('#tab-history[aria-current="page"]')
+    assert page.evaluate("document.querySelector('.queue').scrollTop") == before
+    page.keyboard.press("a")
+    opened(page, made[16])
+    page.wait_for_function(IN_SIGHT)
+
+
+def test_the_rail_counts_down_with_the_queue(two_agents, desk, person):  # noqa: F811
+    made = [propose(person, name=f"skill {number}") for number in range(3)]
+    page = desk("reviewer")
+    page.goto(url(made[0]))
+    count = '.rail a[href="/workshop/"] .count'
+    assert page.inner_text(count).split()[0] == "3"
+    page.keyboard.press("a")
+    opened(page, made[1])
+    assert page.inner_text(count).split()[0] == page.inner_text(".queue .count") == "2"
+    assert page.locator('.rail a[href="/workshop/"]').get_attribute("aria-current") == "true"
+
+
 def test_holding_a_key_down_decides_once(two_agents, desk, person):  # noqa: F811
     made = [propose(person, name=f"skill {number}") for number in range(3)]
     page = desk("reviewer")
