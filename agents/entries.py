@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agents.variables import Variables
 
@@ -30,6 +31,7 @@ class Agent:
 
     `source` tells who names it: `config` (openclaw.json), `implicit` (OpenClaw's own `main` where nobody is
     named) or `dashboard`. `unset` are variables its paths name that have no value: such paths lead nowhere.
+    `zone` is the IANA zone its times are written in; empty: the local time of its host.
     """
 
     id: str
@@ -40,11 +42,13 @@ class Agent:
     unset: tuple[str, ...] = ()
     description: str = ""
     model: str = ""
+    zone: str = ""
 
 
 @dataclass(frozen=True)
 class Oddity:
-    """An entry that was passed over or changed: `code` is bad_id | renamed | duplicate | not_an_object | too_many."""
+    """An entry that was passed over or changed: `code` is bad_id | renamed | duplicate | not_an_object | too_many |
+    bad_zone."""
 
     code: str
     entry: str
@@ -79,7 +83,13 @@ def list_agents(data: Mapping[str, Any], variables: Variables) -> Listing:
     sole = next(iter(entries)) if len(entries) == 1 else None
     legacy = marked[0] if len(marked) == 1 and block.get("ownership") != "explicit" else None
     owner = legacy or sole
-    agents = tuple(_agent(agent_id, entry, owner, defaults, variables) for agent_id, entry in entries.items())
+    zone, bad_zone = _zone(defaults)
+    if bad_zone:
+        oddities.append(Oddity("bad_zone", bad_zone))
+    agents = tuple(
+        replace(_agent(agent_id, entry, owner, defaults, variables), zone=zone)
+        for agent_id, entry in entries.items()
+    )
     return Listing(
         agents=agents,
         ownership="sole" if sole else "legacy" if legacy else "explicit",
@@ -161,6 +171,20 @@ def _agent(
         description=_text(entry.get("description"))[:1000],
         model=_model(entry) or _model(defaults),
     )
+
+
+def _zone(defaults: Mapping[str, Any]) -> tuple[str, str]:
+    """`agents.defaults.userTimezone`, which is one for all agents, and its text where that is no zone.
+
+    An unknown one counts as not set, as in OpenClaw.
+    """
+    named = _text(defaults.get("userTimezone"))
+    if not named:
+        return "", ""
+    try:
+        return ZoneInfo(named).key, ""
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return "", named[:80]
 
 
 def _model(block: Mapping[str, Any]) -> str:

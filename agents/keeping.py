@@ -59,13 +59,15 @@ def follow_roster(agents: Iterable[Agent]) -> int:
 
     Only rows that differ are written. Returns how many roots there are.
     """
-    wanted = {agent.id: (str(agent.workspace), agent.name) for agent in agents if not agent.unset}
-    known = {row.agent_id: (row.root, row.label) for row in Workspace.objects.all()}
+    wanted = {agent.id: (str(agent.workspace), agent.name, agent.zone) for agent in agents if not agent.unset}
+    known = {row.agent_id: (row.root, row.label, row.zone) for row in Workspace.objects.all()}
     if wanted == known:
         return len(wanted)
     with transaction.atomic():
-        for agent_id, (root, label) in wanted.items():
-            if known.get(agent_id) != (root, label):
-                Workspace.objects.update_or_create(agent_id=agent_id, defaults={"root": root, "label": label})
+        for agent_id, (root, label, zone) in wanted.items():
+            if known.get(agent_id) != (root, label, zone):
+                Workspace.objects.update_or_create(
+                    agent_id=agent_id, defaults={"root": root, "label": label, "zone": zone}
+                )
         Workspace.objects.exclude(agent_id__in=wanted).delete()
     return len(wanted)

@@ -110,6 +110,9 @@ def oddity_sentence(oddity: Oddity) -> str:
         ),
         "duplicate": _("“%(entry)s” is left out: an earlier entry has the same id."),
         "not_an_object": _("“%(entry)s” is left out: an agent must be an object in braces."),
+        "bad_zone": _(
+            "“%(entry)s” (agents.defaults.userTimezone) is no time zone; the local time of this host is used."
+        ),
         "too_many": _("Only the first 500 of %(entry)s agents are shown."),
     }[oddity.code] % {"entry": oddity.entry}
 

@@ -45,7 +45,7 @@ def roster(request: HttpRequest) -> HttpResponse:
             "rows": [(row, folder_sentence(row.folder, row.agent)) for row in rows],
             "fault": fault_of(found),
             "oddities": [oddity_sentence(oddity) for oddity in found.oddities],
-            "state_dir": state_dir(),
+            "config_path": found.source,
             "is_demo": is_demo(state_dir()),
         },
     )

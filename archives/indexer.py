@@ -48,9 +48,11 @@ class Seen:
 def scan_workspace(workspace: Workspace, *, every: bool = False) -> Seen:
     """Bring the whole index of one workspace in step. `every` lists even folders that look unchanged.
 
+    A workspace whose zone is another than at the last scan is looked at as a whole, for its instants have moved.
     A workspace that cannot be opened empties its index and leaves the reason in `scan_error`.
     """
     seen = Seen()
+    every = every or workspace.indexed_zone != workspace.zone
     with index_lock(workspace):
         error = ""
         try:
@@ -62,8 +64,12 @@ def scan_workspace(workspace: Workspace, *, every: bool = False) -> Seen:
         for batch in _batches(ids):
             _scan_batch(workspace, batch, every, seen)
         Workspace.objects.filter(pk=workspace.pk).update(
-            folder_mtime_ns=folder_mtime_ns, scanned_at=timezone.now(), scan_error=error[:500]
+            folder_mtime_ns=folder_mtime_ns,
+            scanned_at=timezone.now(),
+            scan_error=error[:500],
+            indexed_zone=workspace.zone,
         )
+        workspace.indexed_zone = workspace.zone
     return seen
 
 
@@ -137,7 +143,7 @@ def _scan_batch(
                 row.delete()
             continue
         plan = plans.get(row.pk) if row else None
-        if row and not _differs(row, known, plan, snapshot):
+        if row and not every and not _differs(row, known, plan, snapshot):
             continue
         if snapshot.plan and not _same(plan, snapshot.plan):
             _keep_plan(workspace, archive_id)
@@ -191,7 +197,8 @@ def _apply_bucket(
     _apply_files(workspace, row, bucket, known, files, seen)
     bucket.file_count, bucket.total_size = len(files), sum(one.size for one in files)
     bucket.folder_mtime_ns = mtime
-    bucket.save(update_fields=["file_count", "total_size", "folder_mtime_ns"])
+    bucket.at = instant_of(name, workspace.tz)
+    bucket.save(update_fields=["at", "file_count", "total_size", "folder_mtime_ns"])
 
 
 def _apply_files(
@@ -206,7 +213,11 @@ def _apply_files(
     gone = [one.pk for one in known if one.name not in there]
     if gone:
         ArchiveFile.objects.filter(pk__in=gone).delete()
-    changed = [one for one in known if one.name in there and not _same(one, there[one.name])]
+    changed = [
+        one
+        for one in known
+        if one.name in there and not (_same(one, there[one.name]) and _in_zone(workspace, one))
+    ]
     for one in changed:
         _fill(workspace, row, bucket, one, there[one.name])
     ArchiveFile.objects.bulk_update(changed, ["size", "modified_at", "day", "sort_key"], batch_size=ROWS)
@@ -281,6 +292,11 @@ def _same(row: ArchiveFile | None, facts: FileFacts | None) -> bool:
     if row is None or facts is None:
         return row is None and facts is None
     return row.size == facts.size and row.modified_at == instant_of_ns(facts.modified_ns)
+
+
+def _in_zone(workspace: Workspace, row: ArchiveFile) -> bool:
+    """A plan has no TIMESTAMP of its own: its day and place are its date's, in the workspace's zone."""
+    return not row.is_plan or row.sort_key.startswith(take_timestamp(row.modified_at, workspace.tz))
 
 
 def instant_of_ns(ns: int) -> datetime:

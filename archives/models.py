@@ -22,6 +22,7 @@ class Workspace(models.Model):
     )
     # What the last look at the disk saw; ours alone.
     folder_mtime_ns = models.BigIntegerField(default=0, editable=False)
+    indexed_zone = models.CharField(max_length=64, blank=True, editable=False)
     scanned_at = models.DateTimeField(_("last look at the disk"), null=True, blank=True, editable=False)
     scan_error = models.CharField(_("what the last look met"), max_length=500, blank=True, editable=False)
 

@@ -189,3 +189,19 @@ def test_any_data_gives_a_roster(data):
     found = listing(data if isinstance(data, dict) else {})
     assert len({agent.id for agent in found.agents}) == len(found.agents)
     assert all(agent.workspace.is_absolute() and agent.agent_dir.is_absolute() for agent in found.agents)
+
+
+def test_the_agents_share_the_zone_of_the_defaults():
+    found = listing(
+        {"agents": {"defaults": {"userTimezone": " Asia/Shanghai "}, "entries": {"a": {}, "b": {}}}}
+    )
+    assert [agent.zone for agent in found.agents] == ["Asia/Shanghai", "Asia/Shanghai"]
+    assert found.oddities == ()
+    assert [agent.zone for agent in listing({"agents": {"entries": {"a": {}}}}).agents] == [""]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "../etc/passwd", "/etc/localtime", "a\0b", "Asia"])
+def test_what_is_no_zone_counts_as_not_set_and_is_told(zone):
+    found = listing({"agents": {"defaults": {"userTimezone": zone}, "entries": {"a": {}}}})
+    assert found.agents[0].zone == ""
+    assert found.oddities == (Oddity("bad_zone", zone),)

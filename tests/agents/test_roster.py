@@ -179,3 +179,14 @@ def test_only_a_roster_that_differs_is_written_again(write_config, django_assert
     load_roster()
     assert GoodRoster.objects.get().pk == first.pk
     assert GoodRoster.objects.count() == 1
+
+
+def test_the_archives_learn_in_which_zone_agents_work(write_config):
+    write_config(TWO.replace("agents: {", 'agents: {defaults: {userTimezone: "Asia/Shanghai"}, '))
+    load_roster()
+    assert set(Workspace.objects.values_list("agent_id", "zone")) == {
+        (agent_id, "Asia/Shanghai") for agent_id in ("main", "ops")
+    }
+    write_config(TWO)
+    load_roster()
+    assert set(Workspace.objects.values_list("zone", flat=True)) == {""}

@@ -19,9 +19,17 @@ def know(db, state_dir):
 
     def make_known(agent_id: str, root: Path | str) -> Workspace:
         agents[agent_id] = {"id": agent_id, "name": agent_id.title(), "workspace": str(root)}
-        (state_dir / "openclaw.json").write_text(json.dumps({"agents": {"list": list(agents.values())}}))
+        (state_dir / "openclaw.json").write_text(
+            json.dumps({"agents": {"defaults": {"userTimezone": "UTC"}, "list": list(agents.values())}})
+        )
         row, _made = Workspace.objects.update_or_create(
-            agent_id=agent_id, defaults={"root": str(root), "label": agent_id.title(), "zone": "UTC"}
+            agent_id=agent_id,
+            defaults={
+                "root": str(root),
+                "label": agent_id.title(),
+                "zone": "UTC",
+                "indexed_zone": "UTC",
+            },
         )
         return row
 

@@ -83,6 +83,25 @@ def test_bucket_times_are_read_in_the_workspaces_zone(workspace, put):
     assert Bucket.objects.get().at == datetime(2026, 4, 16, 6, 30, 5, tzinfo=UTC)
 
 
+def test_another_zone_moves_the_instants_that_are_known_already(workspace, put, settle):
+    put(f"archives/main/{TS}/a.md")
+    plan = put("archives/only-a-plan/PLAN.md", "plan")
+    late = datetime(2026, 4, 16, 20, 0, tzinfo=UTC).timestamp()
+    os.utime(plan, (late, late))
+    settle()
+    scan_workspace(workspace)
+    assert ArchiveFile.objects.get(name="PLAN.md").day == "2026-04-16"
+    Workspace.objects.update(zone="Asia/Shanghai")
+    scan_workspace(Workspace.objects.get())
+    assert Archive.objects.get(archive_id="main").newest_at == datetime(2026, 4, 16, 6, 30, 5, tzinfo=UTC)
+    assert ArchiveFile.objects.get(name="PLAN.md").day == "2026-04-17"
+    as_it_stands = rows()
+    drop_index(workspace)
+    scan_workspace(Workspace.objects.get())
+    assert rows() == as_it_stands
+    assert scan_workspace(Workspace.objects.get()).changes == 0
+
+
 def test_a_file_added_to_a_known_bucket_is_seen(workspace, put, settle):
     put(f"archives/main/{TS}/a.md")
     settle()

@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 import pytest
 import time_machine
 
+from agents.roster import forget_roster, sync_workspaces
 from archives import services
 from archives.errors import ArchivesError, Blocked, NotThere, PathRefused
 from archives.identity import Identity
-from archives.models import ArchiveFile
+from archives.models import Archive, ArchiveFile
 from archives.places import history_of
 from archives.plan_file import list_revisions
 from gateway.callers import Caller
@@ -49,6 +50,20 @@ def test_without_a_timestamp_now_is_taken_and_told_for_the_rest_of_the_round(wor
     )
     assert again.stored.path.bucket == "2026-04-16-14-30-06"
     assert again.timestamp == TS
+
+
+def test_the_timestamp_is_in_the_zone_that_openclaw_json_gives_the_agents(workspace, state_dir, agent):
+    (state_dir / "openclaw.json").write_text(
+        f'{{agents: {{defaults: {{userTimezone: "Asia/Shanghai"}}, entries: {{ops: {{workspace: "{workspace.root}"}}}}}}}}'
+    )
+    forget_roster()
+    sync_workspaces()
+    with time_machine.travel(datetime(2026, 4, 16, 20, 30, 5, tzinfo=UTC), tick=False):
+        written = services.write_archive_file(
+            services.workspace_of("ops"), MAIN, name="a.md", data=b"x", caller=agent
+        )
+    assert str(written.stored.path) == "archives/7f3c/2026-04-17-04-30-05/a.md"
+    assert Archive.objects.get().newest_at == datetime(2026, 4, 16, 20, 30, 5, tzinfo=UTC)
 
 
 def test_a_plan_is_replaced_on_its_own_track_and_its_text_is_kept(workspace, agent):
