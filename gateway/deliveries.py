@@ -16,10 +16,14 @@ from gateway import events
 from gateway.callers import Caller
 from gateway.errors import AppError
 from gateway.models import Delivery, DeliveryAttempt
+from gateway.models.deliveries import DeliveryQuerySet
 from gateway.transports import Transport, transport_for
 
 Outcome = Delivery.Outcome
 MAX_TEXT = 200_000
+# After a failure nobody but a person sends again before this; the last one failed, it is left for a person.
+RETRY_AFTER = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60))
+MAX_TRIES = len(RETRY_AFTER) + 1
 
 
 class DeliveryError(AppError):
@@ -88,14 +92,18 @@ def attempt_delivery(delivery: Delivery, *, caller: Caller | None = None) -> Del
     """Tries once to send, and returns the message as it then stands.
 
     Nothing is sent where it is received, expired, held by another sender or within the cool-down
-    (`DELIVERY_COOLDOWN_SECONDS`), or where no transport is open: then it stays as it was.
+    (`DELIVERY_COOLDOWN_SECONDS`), or where no transport is open: then it stays as it was. A failed message
+    waits longer after each failure (`RETRY_AFTER`) and is left alone after `MAX_TRIES`, unless a person asks.
     Two callers at once send once. Call it outside of transactions.
     """
     delivery.refresh_from_db()
+    by_hand = caller is not None and caller.is_person
+    if delivery.attempt_count >= MAX_TRIES and not by_hand:
+        return delivery
     transport = transport_for(delivery)
     if transport is None or _already_lies_there(delivery, transport):
         return delivery
-    attempt = _claim(delivery, transport.name, timezone.now())
+    attempt = _claim(delivery, transport.name, timezone.now(), by_hand=by_hand)
     if attempt is None:
         return delivery
     sent = transport.send(delivery)
@@ -156,13 +164,13 @@ def fetch_inbox(session_key: str, *, caller: Caller, agent_id: str, limit: int =
 
 
 def deliver_open(*, caller: Caller, limit: int = 200) -> int:
-    """Tries what is still open and free to be sent, oldest first; returns how many were tried or looked at.
+    """Tries what is open, free to be sent and has a way to go, oldest first; returns how many were looked at.
 
-    A message whose sending failed five times is left for a person to look at.
+    What nobody can carry now takes no turn from what somebody can.
     """
-    due = Delivery.objects.sendable().filter(attempt_count__lt=5).exclude(transport="agent")
+    due = Delivery.objects.sendable().filter(attempt_count__lt=MAX_TRIES).exclude(transport="agent")
     tried = 0
-    for delivery in due.order_by("id")[:limit]:
+    for delivery in _carried(due).order_by("id")[:limit]:
         attempt_delivery(delivery, caller=caller)
         tried += 1
     return tried
@@ -173,17 +181,38 @@ def cooldown() -> timedelta:
     return timedelta(seconds=settings.DELIVERY_COOLDOWN_SECONDS)
 
 
+def longest_hold() -> timedelta:
+    """How far ahead `hold_until` of a message can lie; one beyond it was left by a clock that went back."""
+    return max(cooldown(), *RETRY_AFTER)
+
+
+def _carried(due: DeliveryQuerySet) -> DeliveryQuerySet:
+    """Those of `due` for whose agent a way is open; what lies in an inbox only where there is a better one."""
+    direct, boxed = [], []
+    for agent_id in due.order_by().values_list("agent_id", flat=True).distinct():
+        transport = transport_for(Delivery(agent_id=agent_id))
+        if transport is not None:
+            (boxed if transport.name == "inbox" else direct).append(agent_id)
+    return due.filter(Q(agent_id__in=direct) | Q(agent_id__in=boxed) & ~Q(transport="inbox"))
+
+
 def _already_lies_there(delivery: Delivery, transport: Transport) -> bool:
     """A message in the inbox is not put there twice; a better transport may still take it over."""
     return transport.name == "inbox" and delivery.transport == "inbox"
 
 
-def _claim(delivery: Delivery, transport: str, now: datetime) -> DeliveryAttempt | None:
-    """Takes the message for one try. The conditional update lets exactly one sender through."""
+def _claim(delivery: Delivery, transport: str, now: datetime, *, by_hand: bool) -> DeliveryAttempt | None:
+    """Takes the message for one try. The conditional update lets exactly one sender through.
+
+    A person need not wait after a failure; after `unknown` everybody waits, for it may have arrived.
+    """
+    free = Q(hold_until=None) | Q(hold_until__lte=now)
+    if by_hand:
+        free |= Q(outcome=Outcome.FAILED)
     with transaction.atomic():
         taken = (
             Delivery.objects.filter(pk=delivery.pk, received_at=None)
-            .filter(Q(hold_until=None) | Q(hold_until__lte=now))
+            .filter(free)
             .filter(Q(expires_at=None) | Q(expires_at__gt=now))
             .update(
                 hold_until=now + cooldown(),
@@ -214,7 +243,7 @@ def _settle(
                 outcome=outcome, received_at=now, received_via=via[:200], error="", hold_until=None
             )
         elif outcome == Outcome.FAILED:
-            changed = rows.update(outcome=outcome, error=error[:2000], hold_until=None)
+            changed = rows.update(outcome=outcome, error=error[:2000], hold_until=_retry_at(attempt, now))
         else:
             changed = rows.update(outcome=outcome, error=error[:2000])
         delivery = Delivery.objects.get(pk=attempt.delivery_id)
@@ -222,6 +251,14 @@ def _settle(
             word = {Outcome.DELIVERED: "received", Outcome.FAILED: "failed"}.get(outcome, "attempted")
             _tell(f"delivery.{word}", delivery, caller)
     return delivery
+
+
+def _retry_at(attempt: DeliveryAttempt, now: datetime) -> datetime | None:
+    """Before when a message that failed is not sent again; what an agent sends itself is its own affair."""
+    if attempt.transport == "agent":
+        return None
+    tries = Delivery.objects.values_list("attempt_count", flat=True).get(pk=attempt.delivery_id)
+    return now + RETRY_AFTER[min(tries, len(RETRY_AFTER)) - 1]
 
 
 def _tell(kind: str, delivery: Delivery, caller: Caller | None) -> None:

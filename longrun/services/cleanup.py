@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from gateway import audit
 from gateway.callers import Caller
-from gateway.deliveries import cooldown
+from gateway.deliveries import longest_hold
 from gateway.models import Delivery
 from longrun.models import LongTask, instant
 from openclaw_web.paths import data_dir
@@ -36,7 +36,7 @@ def clean_up(
     """
     now = timezone.now()
     found = _candidates(now, caller, agent_id, older_days)
-    locks = Delivery.objects.filter(received_at=None, hold_until__gt=now + cooldown() * 2)
+    locks = Delivery.objects.filter(received_at=None, hold_until__gt=now + longest_hold() * 2)
     answer: dict[str, Any] = {
         "apply": apply,
         "found": [

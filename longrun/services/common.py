@@ -6,17 +6,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import CharField, Exists, OuterRef, Q, Value
+from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from gateway import events
 from gateway.callers import Caller, system_caller
-from gateway.deliveries import queue_message
+from gateway.deliveries import MAX_TRIES, queue_message
 from gateway.models import Delivery, LedgerEvent
 from longrun import clock, texts
 from longrun.errors import LongRunError, unknown_task
 from longrun.machine import Need, State, agent_of, automatic_block
-from longrun.models import LongTask, TaskEvent, newest
+from longrun.models import LongTask, LongTaskQuerySet, TaskEvent, newest
 
 DASHBOARD = system_caller("dashboard")
 
@@ -203,6 +205,20 @@ def make_message(
     )
     task.last_delivery = delivery
     return delivery
+
+
+def unsettled(rows: LongTaskQuerySet, purpose: str, **which: Any) -> LongTaskQuerySet:
+    """Those of `rows` whose message of `purpose` (`which` says which of them) is neither received nor given up.
+
+    A pass that looks at so many tasks only must not spend its turns on those for which all is done.
+    """
+    done = Delivery.objects.filter(
+        Q(received_at__isnull=False) | Q(attempt_count__gte=MAX_TRIES),
+        subject=Concat(Value("longtask:"), Cast(OuterRef("pk"), CharField())),
+        purpose=purpose,
+        **which,
+    )
+    return rows.filter(~Exists(done))
 
 
 def silence(task: LongTask, now: datetime) -> timedelta:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import OuterRef
 from django.utils import timezone
 
 from gateway.callers import Caller
@@ -15,7 +16,7 @@ from gateway.deliveries import acknowledge, attempt_delivery
 from gateway.models import Delivery
 from longrun import clock, texts
 from longrun.models import LongTask, instant
-from longrun.services.common import DASHBOARD, find_task, held, make_message, note
+from longrun.services.common import DASHBOARD, find_task, held, make_message, note, unsettled
 from longrun.services.heartbeat import SCRIPTS
 from longrun.services.signs import counts_as_sign
 
@@ -50,7 +51,8 @@ def run_keepalive(
     """One pass over all silent tasks: the plan, carried out only where `carry_out` says so.
 
     `carry_out` None means the server's own `LONG_RUN_MODE_AUTO_RESUME`. One silence gets one resume, however
-    often it is looked at.
+    often it is looked at; one that was received, or given up, is in no further plan. `tried` counts what was
+    tried in this pass, `sent` what was received by it.
     """
     carry_out = settings.LONG_RUN_MODE_AUTO_RESUME if carry_out is None else carry_out
     now = timezone.now()
@@ -58,7 +60,7 @@ def run_keepalive(
     if caller.agent_ids is not None:
         rows = rows.filter(agent_id__in=caller.agent_ids)
     plan = []
-    for row in rows[:limit]:
+    for row in unsettled(rows, "resume", generated_at__gt=OuterRef("idle_since"))[:limit]:
         look = _look(row, idle_seconds)
         if not look["should_resume"]:
             continue
@@ -71,7 +73,8 @@ def run_keepalive(
         "idle_seconds": idle_seconds,
         "plan": plan,
         "count": len(plan),
-        "sent": sum(event.get("outcome") is not None for event in plan),
+        "tried": sum(event.get("outcome") is not None for event in plan),
+        "sent": sum(event.get("outcome") == Delivery.Outcome.DELIVERED for event in plan),
     }
 
 
@@ -133,10 +136,11 @@ def _resume(row: LongTask, caller: Caller) -> dict[str, Any]:
 
 
 def _carry_out(delivery_id: int, caller: Caller) -> str | None:
-    """Tries to send one resume; its outcome, None where nothing was tried (already sent, no transport)."""
+    """Tries to send one resume; its outcome, None where nothing was tried (held, no transport)."""
     before = Delivery.objects.get(pk=delivery_id)
+    tries = before.attempt_count
     after = attempt_delivery(before, caller=caller)
-    if after.attempt_count == 0:
+    if after.attempt_count == tries:
         return None
     if after.is_received:
         row = LongTask.objects.get(pk=int(after.subject.removeprefix("longtask:")))

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,7 +20,7 @@ from gateway.models import Delivery
 from longrun import clock, texts
 from longrun.clock import Finding
 from longrun.models import LongTask, TaskEvent, instant
-from longrun.services.common import DASHBOARD, block_if_due, held, make_message, note, write_notes
+from longrun.services.common import DASHBOARD, block_if_due, held, make_message, note, unsettled, write_notes
 from longrun.services.heartbeat import SCRIPTS
 
 PASS_LIMIT = 5000
@@ -43,18 +44,23 @@ def check_due(
 def run_watchdog(
     *, caller: Caller = DASHBOARD, agent_id: str = "", limit: int = PASS_LIMIT
 ) -> dict[str, Any]:
-    """One pass: findings are kept, standstill blocks, fresh signs are looked at twice before `recovered`."""
+    """One pass: findings are kept, standstill blocks, fresh signs are looked at twice before `recovered`.
+
+    All that is due is looked at; `limit` is how many findings are told, `count` how many there are.
+    """
     now = timezone.now()
-    found, changed, recovered = [], [], []
-    for task in _due(now, caller, agent_id)[:limit]:
+    found, changed, recovered, count = [], [], [], 0
+    for task in _due(now, caller, agent_id).iterator(chunk_size=2000):
         finding = clock.examine(task, now)
         if finding is not None:
-            found.append(_as_dict(task, finding))
+            count += 1
+            if count <= limit:
+                found.append(_as_dict(task, finding))
         if finding is None or finding.kind != task.finding or task.sign_seen_at or _must_block(task, now):
             changed.append((task, finding))
     for chunk in (changed[start : start + 200] for start in range(0, len(changed), 200)):
         recovered += _write(chunk, now, caller)
-    return {"findings": found, "count": len(found), "recovered": recovered, "looked_at": instant(now)}
+    return {"findings": found, "count": count, "recovered": recovered, "looked_at": instant(now)}
 
 
 def suggest_recoveries(
@@ -76,10 +82,14 @@ def suggest_recoveries(
 def make_recoveries(
     *, caller: Caller = DASHBOARD, agent_id: str = "", limit: int = 200
 ) -> list[dict[str, Any]]:
-    """The recovery messages of what is found now, written into the ledger; one an episode, however often asked."""
+    """The recovery messages of what is found now, written into the ledger; one an episode, however often asked.
+
+    Newest findings first; an episode whose message was received, or given up after all tries, is over with.
+    """
     now = timezone.now()
     made = []
-    for row in _due(now, caller, agent_id)[:limit]:
+    due = unsettled(_due(now, caller, agent_id), "recovery", generated_at__gte=OuterRef("finding_at"))
+    for row in due.order_by("-watch_at", "-id")[:limit]:
         finding = clock.examine(row, now)
         if finding is None or row.sign_seen_at:
             continue
@@ -121,7 +131,6 @@ def build_payloads(*, caller: Caller = DASHBOARD, agent_id: str = "") -> dict[st
             "onSuccess": made["onSuccess"],
         }
         for made in make_recoveries(caller=caller, agent_id=agent_id)
-        if made["outcome"] != Delivery.Outcome.DELIVERED
     ]
     return {"payloads": payloads, "count": len(payloads), "sent": 0}
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -181,11 +182,18 @@ def test_within_the_cool_down_an_unknown_message_is_not_sent_again(message, prog
     assert (message.attempt_count, message.outcome) == (2, "unknown")
 
 
-def test_a_failed_message_may_be_tried_again_at_once(message, program):
+def test_after_a_failure_only_a_person_tries_again_at_once(message, program, person, shell):
     program("exit 1")
-    attempt_delivery(message)
+    attempt_delivery(message, caller=shell)
     program('echo \'{"status": "started"}\'')
-    assert attempt_delivery(message).outcome == "delivered"
+    assert attempt_delivery(message, caller=shell).attempt_count == 1
+    assert attempt_delivery(message, caller=person).outcome == "delivered"
+
+
+def test_a_person_does_not_send_twice_what_may_have_arrived(message, program, person):
+    program("echo 'timeout' >&2; exit 1")
+    attempt_delivery(message, caller=person)
+    assert attempt_delivery(message, caller=person).attempt_count == 1
 
 
 def test_a_received_message_is_never_sent_again(message, program, shell):
@@ -290,13 +298,52 @@ def test_what_expired_is_not_sent_any_more(db, shell, program):
     assert not calls.exists()
 
 
-def test_open_messages_are_tried_by_the_background_and_left_after_five_failures(message, program, shell):
-    calls = program("exit 1")
-    for _ in range(7):
-        deliver_open(caller=shell)
-    assert len(calls.read_text().splitlines()) == 5
+def test_the_background_waits_longer_after_each_failure_and_leaves_the_fifth_to_a_person(
+    message, program, shell, person
+):
+    program("exit 1")
+    with time_machine.travel(NOON, tick=False) as clock:
+        for _minute in range(300):
+            deliver_open(caller=shell)
+            attempt_delivery(message, caller=shell)
+            clock.shift(60)
+        tries = [attempt.started_at for attempt in message.attempts.all()]
+        assert [(at - NOON) // timedelta(minutes=1) for at in tries] == [0, 1, 6, 21, 81]
+        assert attempt_delivery(message, caller=person).attempt_count == 6
     message.refresh_from_db()
-    assert (message.outcome, message.attempt_count) == ("failed", 5)
+    assert message.outcome == "failed"
+
+
+def test_what_nobody_can_carry_takes_no_turn_from_what_somebody_can(db, shell, program):
+    def make(agent_id, key):
+        return queue_message(
+            agent_id=agent_id, session_key=f"agent:{agent_id}:main", text="x", purpose="p", dedupe_key=key, caller=shell
+        )  # fmt: skip
+
+    for number in range(3):
+        make("nobody", f"n{number}")
+    make_token("main", scopes=["operator.write"], agent_ids=["main"], is_agent=True, caller=shell)
+    lying = [make("main", f"m{number}") for number in range(3)]
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        assert deliver_open(caller=shell, limit=3) == 3
+        clock.shift(600)
+        assert deliver_open(caller=shell, limit=3) == 0
+        new = make("main", "new")
+        assert deliver_open(caller=shell, limit=3) == 1
+    new.refresh_from_db()
+    lying[0].refresh_from_db()
+    assert (new.transport, new.attempt_count, lying[0].attempt_count) == ("inbox", 1, 1)
+
+
+def test_a_better_way_takes_over_what_lies_in_the_inbox(message, program, shell):
+    make_token("main", scopes=["operator.write"], agent_ids=["main"], is_agent=True, caller=shell)
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        deliver_open(caller=shell)
+        clock.shift(600)
+        program('echo \'{"status": "started"}\'')
+        assert deliver_open(caller=shell) == 1
+    message.refresh_from_db()
+    assert (message.outcome, message.received_via) == ("delivered", "openclaw")
 
 
 def test_a_transport_that_registers_itself_comes_first_and_replaces_its_namesake(message, monkeypatch):
@@ -353,9 +400,21 @@ def test_the_three_truths_are_said_one_by_one(message, agent_caller):
     assert "unknown" not in words()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_url(request, tmp_path):
+    """An empty database that several processes may open."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'db.sqlite3'}"
+        return
+    name = f"ocw_deliveries_{uuid.uuid4().hex[:8]}"
+    subprocess.run(["createdb", "-h", "localhost", name], check=True)
+    yield f"postgres://root@localhost:5432/{name}"
+    subprocess.run(["dropdb", "-h", "localhost", "--force", name], check=True)
+
+
 @pytest.mark.slow
-def test_of_four_processes_that_send_at_once_one_sends(tmp_path):
-    """Four real processes on one SQLite file; the cool-down lets one through."""
+def test_of_four_processes_that_send_at_once_one_sends(tmp_path, database_url):
+    """Four real processes that wait on one starting line; the claim lets one through."""
     calls = tmp_path / "calls"
     script = tmp_path / "slow-openclaw"
     script.write_text(f"#!/bin/sh\necho sent >> {calls}\nsleep 0.5\necho timeout >&2\nexit 1\n")
@@ -366,7 +425,7 @@ def test_of_four_processes_that_send_at_once_one_sends(tmp_path):
         "OPENCLAW_WEB_DATA_DIR": str(tmp_path / "data"),
         "OPENCLAW_STATE_DIR": str(tmp_path / "state"),
         "OPENCLAW_BIN": str(script),
-        "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
+        "DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "openclaw_web.settings",
     }
     head = "import django; django.setup()\nfrom gateway.deliveries import *\nfrom gateway.models import Delivery\n"
@@ -377,8 +436,24 @@ def test_of_four_processes_that_send_at_once_one_sends(tmp_path):
         " dedupe_key='k', caller=command_caller())"
     )
     subprocess.run([sys.executable, "-c", make], cwd=root, env=env, check=True)
-    send = head + "attempt_delivery(Delivery.objects.get())"
-    senders = [subprocess.Popen([sys.executable, "-c", send], cwd=root, env=env) for _ in range(4)]
+    send = head + (
+        "message = Delivery.objects.get()\nprint('ready', flush=True)\ninput()\nattempt_delivery(message)\n"
+    )
+    senders = [
+        subprocess.Popen(
+            [sys.executable, "-c", send],
+            cwd=root,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    assert [sender.stdout.readline() for sender in senders] == ["ready\n"] * 4
+    for sender in senders:
+        sender.stdin.write("go\n")
+        sender.stdin.close()
     assert [sender.wait(60) for sender in senders] == [0, 0, 0, 0]
     assert calls.read_text() == "sent\n"
     show = head + "d = Delivery.objects.get(); print(d.outcome, d.attempt_count, d.attempts.count())"

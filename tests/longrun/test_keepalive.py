@@ -85,6 +85,27 @@ def test_with_the_switch_it_is_sent_once(clock, begin, program, settings):
     assert task.last_resume_at == NOON + timedelta(seconds=61)
 
 
+def test_a_resume_that_failed_is_told_once_as_tried_and_never_as_sent(clock, begin, program):
+    calls = program("echo 'no such session' >&2; exit 1")
+    begin()
+    clock.shift(61)
+    first = run_keepalive(carry_out=True)
+    assert (first["tried"], first["sent"], first["plan"][0]["outcome"]) == (1, 0, "failed")
+    clock.shift(30)
+    second = run_keepalive(carry_out=True)
+    assert (second["tried"], second["sent"], second["plan"][0]["outcome"]) == (0, 0, None)
+    assert len(calls.read_text().splitlines()) == 1
+
+
+def test_silences_that_had_their_resume_take_no_turn_from_the_others(clock, begin, program):
+    calls = program()
+    for number in range(3):
+        begin(f"t{number}", quiet_limit="20m")
+    clock.shift(61)
+    assert [run_keepalive(carry_out=True, limit=2)["sent"] for _pass in range(3)] == [2, 1, 0]
+    assert len(calls.read_text().splitlines()) == 3
+
+
 def test_a_resume_is_not_itself_a_sign_of_life(clock, begin, program, settings):
     settings.LONG_RUN_MODE_AUTO_RESUME = True
     program()

@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from gateway.deliveries import attempt_delivery
 from gateway.models import Delivery
 from longrun import queries
 from longrun.models import LongTask
@@ -224,6 +225,36 @@ def test_an_episode_gets_one_message_however_often_it_is_asked_for(clock, begin,
         send_recoveries()
         clock.shift(60)
     assert len(calls.read_text().splitlines()) == 1
+
+
+def test_tasks_lost_long_ago_take_no_turn_from_those_lost_now(clock, begin, program):
+    calls = program()
+    for number in range(3):
+        begin(f"old{number}")
+    clock.shift(601)
+    run_watchdog(limit=1)
+    assert set(LongTask.objects.values_list("finding", flat=True)) == {"lost"}
+    for _pass in range(3):
+        for made in make_recoveries(limit=1):
+            attempt_delivery(Delivery.objects.get(pk=made["deliveryId"]))
+    assert len(calls.read_text().splitlines()) == 3
+    begin("new")
+    clock.shift(601)
+    answer = run_watchdog(limit=1)
+    assert (answer["count"], len(answer["findings"])) == (4, 1)
+    assert [made["task"] for made in make_recoveries(limit=1)] == ["new"]
+
+
+def test_a_recovery_that_keeps_failing_is_not_sent_every_minute(clock, begin, program):
+    calls = program("echo 'no such session' >&2; exit 1")
+    begin()
+    clock.shift(601)
+    for _minute in range(200):
+        run_watchdog()
+        send_recoveries()
+        clock.shift(60)
+    assert len(calls.read_text().splitlines()) == 5
+    assert send_recoveries()["not_attempted"] == 0
 
 
 def test_a_recovery_that_failed_says_so_and_is_never_told_as_sent(clock, begin, program):
