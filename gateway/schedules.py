@@ -1,4 +1,8 @@
-"""What runs again and again: each app says so once (`repeat`), the cluster makes the rows when it starts."""
+"""What runs again and again: each app says so once (`repeat`), the cluster makes the rows when it starts.
+
+Django-Q's guard loop looks for due rows every 30 s. The cluster's command looks every half second (`start_due`), so
+that a row is punctual to its second, and an app can pull one in for the moment it needs (`wake`).
+"""
 
 import ast
 import logging
@@ -8,6 +12,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 from django_q.models import Schedule
+from django_q.scheduler import scheduler
 
 from gateway.events import publish
 
@@ -19,18 +24,20 @@ class Repeat:
     name: str
     func: str
     minutes: int
+    second: int = 30
 
 
 _repeats: dict[str, Repeat] = {}
 
 
-def repeat(name: str, func: str, *, minutes: int) -> None:
+def repeat(name: str, func: str, *, minutes: int, second: int = 30) -> None:
     """Declares at import time (in `<app>/tasks.py`) that `func` (`app.tasks.name`) runs every `minutes`.
 
-    `name` is `<app>.<what>` and stays the row's key for ever.
+    `name` is `<app>.<what>` and stays the row's key for ever. `second` is where in the minute it falls: on the half,
+    so that what people set to a full minute finds a free worker.
     """
-    known = _repeats.setdefault(name, Repeat(name, func, minutes))
-    if known != Repeat(name, func, minutes):
+    declared = Repeat(name, func, minutes, second)
+    if _repeats.setdefault(name, declared) != declared:
         raise ValueError(f"schedule {name} is declared twice, differently")
 
 
@@ -40,10 +47,10 @@ def repeats() -> list[Repeat]:
 
 def ensure_schedules() -> list[Schedule]:
     """Makes the rows of everything declared; called when a cluster starts."""
-    return [ensure_schedule(one.name, one.func, minutes=one.minutes) for one in repeats()]
+    return [ensure_schedule(one.name, one.func, minutes=one.minutes, second=one.second) for one in repeats()]
 
 
-def ensure_schedule(name: str, func: str, *, minutes: int) -> Schedule:
+def ensure_schedule(name: str, func: str, *, minutes: int, second: int = 30) -> Schedule:
     """One row named `name` that runs `func` every `minutes`; called again it changes nothing.
 
     A row that was paused, changed or doubled is put right; a due time that is still ahead is kept.
@@ -57,7 +64,7 @@ def ensure_schedule(name: str, func: str, *, minutes: int) -> Schedule:
                 schedule_type=Schedule.MINUTES,
                 minutes=minutes,
                 repeats=-1,
-                next_run=_full_minute(timezone.now()),
+                next_run=_last_passing(second, timezone.now()),
             )
         row, *doubles = rows
         Schedule.objects.filter(pk__in=[double.pk for double in doubles]).delete()
@@ -65,9 +72,27 @@ def ensure_schedule(name: str, func: str, *, minutes: int) -> Schedule:
         if changed := [field for field, value in wanted.items() if getattr(row, field) != value]:
             for field in changed:
                 setattr(row, field, wanted[field])
-            row.next_run = _full_minute(timezone.now())
+            row.next_run = _last_passing(second, timezone.now())
             row.save(update_fields=[*changed, "next_run"])
     return row
+
+
+def wake(name: str, at: datetime) -> bool:
+    """Lets the row `name` run at `at` (to the second) where that is sooner than its next turn; True where it was."""
+    return bool(Schedule.objects.filter(name=name, next_run__gt=at).exclude(repeats=0).update(next_run=at))
+
+
+def start_due(now: datetime | None = None) -> bool:
+    """One pass of Django-Q's scheduler, if a row of the main cluster is due; True where there was one.
+
+    Safe beside the guard loop's own pass and beside other clusters: a pass locks the rows that it moves on.
+    """
+    now = now or timezone.now()
+    if not Schedule.objects.exclude(repeats=0).filter(next_run__lt=now, cluster=None).exists():
+        return False
+    pause_broken_schedules(now)
+    scheduler()
+    return True
 
 
 def pause_broken_schedules(now: datetime | None = None) -> list[str]:
@@ -96,17 +121,15 @@ def pull_in_schedules(now: datetime | None = None) -> int:
     pulled = 0
     for row in Schedule.objects.filter(schedule_type=Schedule.MINUTES).exclude(repeats=0):
         if row.next_run and row.next_run > now + timedelta(minutes=(row.minutes or 1) + 1):
-            pulled += Schedule.objects.filter(pk=row.pk, next_run=row.next_run).update(
-                next_run=_full_minute(now)
-            )
+            pulled += Schedule.objects.filter(pk=row.pk, next_run=row.next_run).update(next_run=now)
             publish("schedule.pulled_in", subject=row.name or f"#{row.pk}")
     return pulled
 
 
-def _full_minute(moment: datetime) -> datetime:
-    """Rows keep the second they began at. On the full minute the clock of plans, most of which are due on one,
-    comes right behind them: Django-Q looks every 30 seconds."""
-    return moment.replace(second=0, microsecond=0)
+def _last_passing(second: int, now: datetime) -> datetime:
+    """When the clock last showed this second: rows keep the second they began at, and a new one runs at once."""
+    passing = now.replace(second=second, microsecond=0)
+    return passing if passing <= now else passing - timedelta(minutes=1)
 
 
 def _problem(row: Schedule) -> str:

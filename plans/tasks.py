@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.schedules import repeat
+from plans.services.alarm import CLOCK
 from plans.services.discovery import discover_plans
 from plans.services.retention import forget_old_runs
 from plans.services.running import execute_run
@@ -31,6 +32,6 @@ def forget_runs() -> str:
     return f"forgot {forget_old_runs()}"
 
 
-repeat("plans.clock", "plans.tasks.tick_plans", minutes=1)
+repeat(CLOCK, "plans.tasks.tick_plans", minutes=1, second=0)
 repeat("plans.follow", "plans.tasks.follow_plans", minutes=1)
 repeat("plans.forget", "plans.tasks.forget_runs", minutes=1440)

@@ -24,6 +24,7 @@ from plans.planfile_check import entry_timing, holds
 from plans.planfile_write import set_field, task_message
 from plans.schedule_text import make_timing, require_future, write_schedule
 from plans.sentences import tell
+from plans.services.alarm import wake_clock
 from plans.services.revisions import (
     State,
     default_zone,
@@ -61,6 +62,7 @@ def confirm_plan(plan: Plan, *, digest: str, caller: Caller, now: datetime | Non
             reason=f"{error.code}: {error.message}",
         )
         raise
+    wake_clock(confirmation.schedule.next_due_at)
     audit.record(
         caller,
         "plan.confirm",

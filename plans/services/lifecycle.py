@@ -16,6 +16,7 @@ from plans.models import Plan, Run, Schedule
 from plans.planfile_check import holds
 from plans.schedule import next_due
 from plans.sentences import kept
+from plans.services.alarm import wake_clock
 from plans.services.revisions import (
     OnDisk,
     State,
@@ -68,6 +69,7 @@ def resume_plan(plan: Plan, *, caller: Caller, now: datetime | None = None) -> P
         plan.failures = 0
         move_plan(plan, State.ACTIVE if schedule.next_due_at else State.ENDED)
         plan.save(update_fields=["state", "state_reason", "state_at", "failures"])
+    wake_clock(schedule.next_due_at)
     _told("plan.resumed", plan, caller)
     return plan
 

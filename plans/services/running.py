@@ -22,6 +22,7 @@ from plans.models import Plan, Run, Schedule
 from plans.planfile_check import holds
 from plans.planfile_write import task_message
 from plans.sentences import kept
+from plans.services.alarm import wake_clock
 from plans.services.announcing import announce_run
 from plans.services.lifecycle import count_outcome
 from plans.services.outputs import find_outputs
@@ -208,6 +209,7 @@ def _try_later(run: Run, error: RunnerError, seconds: int, caller: Caller) -> bo
         return False
     run.refresh_from_db()
     if moved:
+        wake_clock(not_before)
         events.publish(
             "run.backed_off",
             agent_id=run.plan.agent_id,

@@ -21,13 +21,14 @@ from plans.errors import PlansError
 from plans.models import Plan, Run, Schedule, Tick
 from plans.schedule import due_between, next_due
 from plans.sentences import kept
+from plans.services.alarm import set_alarm
 from plans.services.queue import enqueue_runs, enqueue_waiting
 from plans.services.recovery import recover_runs
 from plans.services.revisions import State
 
 logger = logging.getLogger(__name__)
 BATCH = 500
-# A tick comes about once a minute. A longer silence means that the clock was off, and what was due in it was missed.
+# A tick comes at least once a minute. A longer silence means that the clock was off, and what was due in it was missed.
 OFF_AFTER = timedelta(seconds=150)
 MOST_MISSED_ROWS = 100
 
@@ -57,6 +58,7 @@ def _tick(now: datetime) -> Ticked:
     while _claim_batch(now, off_since, result, caller):
         pass
     result.sent = enqueue_runs(result.queued, now=now) + enqueue_waiting(now=now)
+    set_alarm(now=now)
     return result
 
 

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from django_q.models import Schedule
+from django_q.models import OrmQ, Schedule
 
 from gateway.models import LedgerEvent
 from gateway.schedules import (
@@ -12,6 +12,8 @@ from gateway.schedules import (
     pull_in_schedules,
     repeat,
     repeats,
+    start_due,
+    wake,
 )
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +86,49 @@ def test_a_clock_that_was_set_back_does_not_stop_a_schedule_until_it_catches_up(
     now = timezone.now()
     Schedule.objects.filter(pk=row.pk).update(next_run=now + timedelta(hours=3))
     assert pull_in_schedules(now) == 1
-    assert Schedule.objects.get(pk=row.pk).next_run == now.replace(second=0, microsecond=0)
+    assert Schedule.objects.get(pk=row.pk).next_run == now
     assert LedgerEvent.objects.filter(kind="schedule.pulled_in", subject="gateway.test").count() == 1
     assert pull_in_schedules(now) == 0
+
+
+def test_a_new_row_has_its_second_of_the_minute_and_runs_at_once():
+    now = timezone.now()
+    for second in (0, 30):
+        row = ensure_schedule(f"gateway.at_{second}", "gateway.tasks.forget", minutes=1, second=second)
+        assert row.next_run.second == second
+        assert now - timedelta(minutes=1) <= row.next_run <= timezone.now()
+
+
+def test_a_row_is_pulled_in_for_an_earlier_moment_and_never_pushed_out():
+    row = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    now = timezone.now()
+    Schedule.objects.filter(pk=row.pk).update(next_run=now + timedelta(minutes=40))
+    sooner = now + timedelta(seconds=17)
+    assert wake("gateway.test", sooner)
+    assert not wake("gateway.test", now + timedelta(minutes=5))
+    assert Schedule.objects.get(pk=row.pk).next_run == sooner
+    Schedule.objects.filter(pk=row.pk).update(repeats=0)
+    assert not wake("gateway.test", now)  # a paused row stays paused
+
+
+def test_what_is_due_is_sent_once_at_its_second():
+    row = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    due = timezone.now() - timedelta(seconds=1)
+    Schedule.objects.filter(pk=row.pk).update(next_run=due)
+    assert not start_due(due)
+    assert start_due()
+    assert not start_due()
+    assert OrmQ.objects.count() == 1
+    assert Schedule.objects.get(pk=row.pk).next_run == due + timedelta(minutes=60)
+
+
+def test_a_row_that_cannot_be_read_does_not_hold_up_what_is_due_beside_it():
+    past = timezone.now() - timedelta(minutes=1)
+    bad = Schedule(
+        name="bad", func="x.y", args="(1,", schedule_type=Schedule.MINUTES, minutes=1, next_run=past
+    )
+    Schedule.objects.bulk_create([bad])
+    ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
+    assert start_due()
+    assert OrmQ.objects.count() == 1
+    assert not start_due()

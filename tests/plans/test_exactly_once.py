@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 import uuid
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -209,5 +210,27 @@ def test_a_live_cluster_over_the_autumn_repeat_runs_once_at_the_first_occurrence
         world.wait("two ticks after the repeat", lambda: world.do("facts")["ticks"] >= 3, seconds=150)
         assert [row["due"] for row in world.do("rows")] == ["2026-11-01T05:30:00Z"]
         assert len(world.executions()) == 1 and world.do("facts")["ticks"] <= 8
+    finally:
+        world.close()
+
+
+def test_two_live_clusters_start_each_due_second_once_and_within_it(tmp_path):
+    """Off every half minute, where Django-Q itself would look: each start is seconds, not a minute, behind its time."""
+    start = datetime(2030, 1, 7, 8, 59, 48, tzinfo=UTC)
+    world = World(tmp_path)
+    try:
+        world.do("setup", at=BEFORE, schedule="cron 8,19 0 9 * * * (UTC)", count=2)
+        # One process a cluster, all of them with the same shifted clock.
+        began = time.monotonic()
+        for queue in ("", "", "turns", "turns"):
+            now = start + timedelta(seconds=time.monotonic() - began)
+            world.start("cluster", queue=queue, at=now.isoformat())
+        world.wait("four runs", lambda: len(world.executions()) == 4, seconds=120)
+        rows = world.wait_for_end()
+        due = ["2030-01-07T09:00:08Z", "2030-01-07T09:00:19Z"]
+        assert sorted(row["due"] for row in rows) == sorted(due * 2)
+        assert {row["outcome"] for row in rows} == {"ok"}
+        assert sorted(Counter(world.executions()).values()) == [1] * 4
+        assert max(row["late"] for row in rows) < 5, [row["late"] for row in rows]
     finally:
         world.close()
