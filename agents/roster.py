@@ -21,6 +21,7 @@ from agents.keeping import follow_roster, keep_roster, listing_of
 from agents.models import GoodRoster, MadeAgent
 from agents.variables import Variables
 from openclaw_web.paths import state_dir
+from openclaw_web.prepared import Prepared
 
 __all__ = ["Agent", "Roster", "config_path", "forget_roster", "get_agent", "load_roster", "sync_workspaces"]
 
@@ -64,6 +65,7 @@ class _Reading:
         )
 
 
+_MADE = Prepared(lambda: MadeAgent.objects.values_list("agent_id", "name", "workspace", "description"))
 _readings: dict[Path, _Reading] = {}
 _lock = threading.Lock()
 
@@ -174,14 +176,14 @@ def _with_made_agents(roster: Roster) -> Roster:
     named = {agent.id for agent in roster.agents if agent.source != "implicit"}
     made = [
         Agent(
-            id=row.agent_id,
-            name=row.name,
-            workspace=Path(row.workspace),
-            agent_dir=root / "agents" / row.agent_id / "agent",
+            id=agent_id,
+            name=name,
+            workspace=Path(workspace),
+            agent_dir=root / "agents" / agent_id / "agent",
             source="dashboard",
-            description=row.description,
+            description=description,
         )
-        for row in MadeAgent.objects.all()
+        for agent_id, name, workspace, description in _MADE.rows()
     ]
     if not made:
         return roster

@@ -12,12 +12,14 @@ from gateway import audit
 from gateway.callers import SCOPES, Caller
 from gateway.errors import GatewayError
 from gateway.models import ApiToken
+from openclaw_web.prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PREFIX = "ocw_"
 _TOUCHED_EVERY = timedelta(minutes=1)
+_BY_DIGEST = Prepared(lambda digest: ApiToken.objects.filter(digest=digest), 1)
 
 
 def make_token(
@@ -74,8 +76,8 @@ def revoke_token(token: ApiToken, *, caller: Caller) -> ApiToken:
 def caller_for_secret(secret: str, *, address: str = "", request_id: str = "") -> Caller | None:
     """The caller behind a bearer secret, or None where it is unknown, revoked or expired."""
     now = timezone.now()
-    token = ApiToken.objects.usable(now).filter(digest=digest_of(secret)).first()
-    if token is None:
+    token = _BY_DIGEST.first(digest_of(secret))
+    if token is None or not token.is_usable(now):
         return None
     if token.last_used_at is None or now - token.last_used_at > _TOUCHED_EVERY:
         # Not on every call: a busy agent would otherwise write a row a call.

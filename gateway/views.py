@@ -37,9 +37,8 @@ def rpc(request: HttpRequest, name: str) -> HttpResponse:
         if status == 401:
             answer["WWW-Authenticate"] = "Bearer"
         return answer
-    if isinstance(payload, registry.Encoded) and payload.json:
-        body = b"".join((b'{"ok": true, "payload": ', payload.json, b"}"))
-        return HttpResponse(body, content_type="application/json")
+    if isinstance(payload, registry.Encoded):
+        return HttpResponse(payload.answer, content_type="application/json")
     return JsonResponse({"ok": True, "payload": payload})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from agents.config import ConfigProblem, Mark, mark_of, read_config
 from agents.roster import config_path
+from openclaw_web.prepared import Prepared
 from workshop.models import AgentDesk
 
 DEFAULT_MAX_PENDING, MAX_PENDING_CEILING = 50, 200
@@ -35,6 +36,9 @@ class Rules:
     two_person: bool = False
 
 
+_OWN_RULES = Prepared(
+    lambda agent_id: AgentDesk.objects.filter(pk=agent_id).values_list("approval_policy", "two_person"), 1
+)
 _kept: dict[Path, tuple[tuple[Mark, ...], Rules]] = {}
 
 
@@ -84,13 +88,14 @@ def shared_rules() -> Rules:
 def rules_of(agent_id: str) -> Rules:
     """The rules for one agent."""
     shared = shared_rules()
-    desk = AgentDesk.objects.filter(pk=agent_id).first()
-    if desk is None:
+    stored = _OWN_RULES.first_row(agent_id)
+    if stored is None:
         return shared
+    approval_policy, two_person = stored
     return Rules(
         max_pending=shared.max_pending,
         max_skill_bytes=shared.max_skill_bytes,
-        approval_policy=desk.approval_policy or shared.approval_policy,
+        approval_policy=approval_policy or shared.approval_policy,
         mode=shared.mode,
-        two_person=desk.two_person,
+        two_person=bool(two_person),
     )

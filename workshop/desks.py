@@ -14,10 +14,13 @@ from agents.errors import AgentsError
 from agents.roster import Agent, get_agent, load_roster
 from gateway.callers import Caller
 from openclaw_web.paths import state_dir
+from openclaw_web.prepared import Prepared
 from workshop import live, locks, sentences
 from workshop.config import Rules, rules_of
 from workshop.models import Proposal
 from workshop.names import is_proposal_id, trim
+
+_PROPOSAL = Prepared(lambda pk, agent_id: Proposal.objects.filter(pk=pk, agent_id=agent_id).order_by(), 2)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def load_proposal(desk: Desk, proposal_id: str) -> Proposal:
     """One proposal of this agent; another agent's is not found. Raises WorkshopError `not-found`."""
     found = None
     if is_proposal_id(proposal_id):
-        found = Proposal.objects.filter(pk=proposal_id, agent_id=desk.id).first()
+        found = _PROPOSAL.first(proposal_id, desk.id)
     if found is None:
         raise sentences.not_found()
     return found

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 
 from gateway import audit, events
 from gateway.callers import Caller
 from gateway.errors import AppError
+from openclaw_web.prepared import Prepared
 from workshop import sentences
 from workshop.errors import WorkshopError
 from workshop.models import Event, EventCounter, Proposal
@@ -26,6 +27,8 @@ from workshop.names import storable
 from workshop.records import columns
 
 GATEWAY, CLI = "gateway", "cli"
+_POSITION = Prepared(lambda: EventCounter.objects.filter(pk=1).values_list("epoch", "last_sequence"))
+_STEP = f"UPDATE {EventCounter._meta.db_table} SET last_sequence = last_sequence + 1 WHERE id = 1"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,30 @@ def deep_storable(value: Any) -> Any:
 
 def next_sequence() -> int:
     """The next number of the ledger; its row stays locked until the transaction ends."""
-    counter, _made = EventCounter.objects.select_for_update().get_or_create(pk=1)
-    counter.last_sequence += 1
-    counter.save(update_fields=["last_sequence"])
-    return counter.last_sequence
+    with connection.cursor() as cursor:
+        cursor.execute(_STEP)
+        if not cursor.rowcount:
+            # The very first event: of two that make the row, the second waits for the first and finds it.
+            EventCounter.objects.get_or_create(pk=1)
+            cursor.execute(_STEP)
+    return last_sequence()
+
+
+def position() -> tuple[int, int]:
+    """`(epoch, last sequence)`: while it stays the same, no proposal has changed."""
+    found = _POSITION.first_row()
+    return (found[0], found[1]) if found else (0, 0)
 
 
 def last_sequence() -> int:
-    return EventCounter.objects.filter(pk=1).values_list("last_sequence", flat=True).first() or 0
+    return position()[1]
+
+
+def begin_epoch() -> None:
+    """Tell every process that proposals changed without events."""
+    EventCounter.objects.update_or_create(
+        pk=1, create_defaults={"epoch": 1}, defaults={"epoch": F("epoch") + 1}
+    )
 
 
 def append_event(

@@ -59,9 +59,12 @@ class Invalid:
     suggestion: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Inventory:
-    """`skills` by name; `invalid` by folder; `root` is the folder that was looked into."""
+    """`skills` by name; `invalid` by folder; `root` is the folder that was looked into.
+
+    The same object is given until something changes on the disk, so what follows from one may be kept by it.
+    """
 
     root: Path
     skills: tuple[Skill, ...] = ()
@@ -89,10 +92,23 @@ def _stamp(info: os.stat_result) -> Stamp:
 
 
 def _unchanged(stamps: dict[str, Stamp]) -> bool:
+    lstat = os.lstat
     try:
-        return all(_stamp(os.lstat(path)) == stamp for path, stamp in stamps.items())
+        for path, stamp in stamps.items():
+            info = lstat(path)
+            # Times first: they are what differs when anything does. Written out, because a list of 200 skills
+            # asks this 200 times at every call.
+            if (
+                info.st_ctime_ns != stamp[2]
+                or info.st_mtime_ns != stamp[1]
+                or info.st_ino != stamp[0]
+                or info.st_size != stamp[3]
+                or info.st_mode != stamp[4]
+            ):
+                return False
     except OSError:
         return False
+    return True
 
 
 def read_inventory(root: Path) -> Inventory:
@@ -125,11 +141,11 @@ def _read(root: Path, where: str, kept: _Kept) -> Inventory:
     candidates = 0
     for rel, file, info in _candidates(where, "", 1, kept, invalid):
         candidates += 1
+        kept.files[file] = _stamp(info)
         if candidates > MAX_CANDIDATES or len(found) >= MAX_SKILLS:
             invalid.append(Invalid(rel, "over-limit", detail=str(MAX_SKILLS)))
             continue
         item = _read_skill(where, rel, file, info)
-        kept.files[file] = _stamp(info)
         (found if isinstance(item, Skill) else invalid).append(item)  # type: ignore[arg-type]
     order = {name: place for place, name in enumerate(locale_sorted({skill.name for skill in found}))}
     found.sort(key=lambda skill: (order[skill.name], skill.dir))
@@ -169,10 +185,13 @@ def _candidates(
             if depth < MAX_DEPTH:
                 yield from _candidates(where, below, depth + 1, kept, invalid)
             continue
-        kept.folders[entry.path] = _stamp(entry.stat(follow_symlinks=False))
         if stat.S_ISREG(info.st_mode):
+            # Its folder needs no stamp: another folder in its place changes the one above, and whatever else
+            # lies in it makes no difference here.
             yield below, file, info
-        elif stat.S_ISLNK(info.st_mode):
+            continue
+        kept.folders[entry.path] = _stamp(entry.stat(follow_symlinks=False))
+        if stat.S_ISLNK(info.st_mode):
             invalid.append(Invalid(below, "symlink", detail=os.path.realpath(file)))
         else:
             invalid.append(Invalid(below, "not-regular"))

@@ -47,6 +47,10 @@ class ApiToken(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
+    def is_usable(self, now: datetime) -> bool:
+        """`ApiTokenQuerySet.usable` for one that is loaded already."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
 
 class IdempotencyRecord(models.Model):
     """The first answer to an idempotency key; a repeat gets the same one, also after a restart."""

@@ -9,7 +9,7 @@ from workshop.doctor.leftovers import check_leftovers
 from workshop.doctor.moves import check_moves
 from workshop.doctor.peer import check_peer
 from workshop.doctor.sidecars import check_sidecars
-from workshop.queries.wire import forget_entries
+from workshop.ledger import begin_epoch
 
 CHECKS = (check_peer, check_sidecars, check_moves, check_leftovers, check_backups, check_automations)
 
@@ -20,5 +20,5 @@ def examine(*, fix: bool = False) -> Report:
     for check in CHECKS:
         check(ward)
     if fix and any(finding.done for finding in ward.report.findings):
-        forget_entries()
+        begin_epoch()
     return ward.report

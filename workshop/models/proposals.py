@@ -219,6 +219,8 @@ class EventCounter(models.Model):
     """One row. Its lock makes sequences gapless and, on PostgreSQL, visible in their order."""
 
     last_sequence = models.BigIntegerField(default=0)
+    # Moved by whoever changes proposals without an event (doctor): what other processes keep is then void.
+    epoch = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         verbose_name = _("event counter")

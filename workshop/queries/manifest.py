@@ -1,13 +1,14 @@
-"""The list method's entries, kept per process so that listing does not grow with history.
+"""The list method's answer, kept per process so that listing does not grow with history.
 
-Every change of a proposal is an event, so what is kept holds until the ledger moves, and then only the proposals
-that the new events name are read again. Each entry's JSON text is kept beside it: an answer is put together from
-texts, not serialised anew.
+Every change of a proposal is an event (or begins an epoch), so what is kept holds until the ledger moves, and then
+only the proposals that the new events name are read again. Each entry's JSON text is kept beside it, and the whole
+answer until an entry or a live skill changes.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,10 @@ from gateway.registry import Encoded
 from workshop import records
 from workshop.desks import Desk
 from workshop.hashes import js_string
-from workshop.ledger import last_sequence
+from workshop.ledger import position
+from workshop.live import Inventory
 from workshop.models import Event, Proposal
+from workshop.names import utf8
 
 FIELDS = ("id", "record_json", "revision_hash")
 # With more changes than this, reading everything again is as quick.
@@ -27,13 +30,15 @@ MAX_CHANGES = 500
 
 @dataclass(slots=True)
 class Kept:
-    """Entries and their texts by id; `listed` and `body` are both in the list's order. Never changed once made."""
+    """Entries and their JSON by id, and the ids in the list's order; never changed once made. `last` is the last
+    answer and the live skills that it names."""
 
-    sequence: int = -1
+    position: tuple[int, int] = (-1, -1)
     entries: dict[str, dict[str, Any]] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    listed: list[dict[str, Any]] = field(default_factory=list)
-    body: bytes = b""
+    texts: dict[str, bytes] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    pending: frozenset[str] = frozenset()
+    last: tuple[Inventory, Encoded] | None = None
 
 
 _kept: dict[tuple[str, str], Kept] = {}
@@ -41,63 +46,97 @@ _guard = threading.Lock()
 
 
 def forget_entries() -> None:
-    """For whoever changes proposals without an event."""
+    """For tests, which change databases under a running process."""
     with _guard:
         _kept.clear()
 
 
 def entries_of(desk: Desk) -> Kept:
     """All entries of an agent as they are now."""
-    sequence = last_sequence()
+    now = position()
     key = (str(desk.state), desk.id)
     with _guard:
         kept = _kept.get(key)
-        if kept is None or kept.sequence != sequence:
-            kept = _refreshed(desk, kept, sequence)
+        if kept is None or kept.position != now:
+            kept = _refreshed(desk, kept, now)
             _kept[key] = kept
         return kept
 
 
-def _refreshed(desk: Desk, kept: Kept | None, sequence: int) -> Kept:
-    changed = _changed_since(kept.sequence, sequence) if kept and kept.sequence < sequence else None
+def _refreshed(desk: Desk, kept: Kept | None, now: tuple[int, int]) -> Kept:
+    changed = _changed_since(kept.position, now) if kept else None
     rows = Proposal.objects.of_agent(desk.id)
     if kept is None or changed is None:
-        fresh = Kept(sequence)
+        fresh = Kept(now)
     else:
         # A new object: a reader of the old one is not disturbed.
-        fresh = Kept(sequence, dict(kept.entries), dict(kept.texts))
+        fresh = Kept(now, dict(kept.entries), dict(kept.texts))
         rows = rows.filter(pk__in=changed)
-    for row in rows.values(*FIELDS).iterator(chunk_size=2000):
-        entry = records.entry(row)
-        fresh.entries[row["id"]] = entry
-        fresh.texts[row["id"]] = js_string(entry)
-    order = sorted(fresh.entries)
-    order.sort(key=lambda pk: fresh.entries[pk]["updatedAt"], reverse=True)
-    fresh.listed = [fresh.entries[pk] for pk in order]
-    fresh.body = ",".join([fresh.texts[pk] for pk in order]).encode()
+    read = {row["id"]: records.entry(row) for row in rows.values(*FIELDS).iterator(chunk_size=2000)}
+    fresh.entries |= read
+    fresh.texts |= {pk: utf8(js_string(entry)) for pk, entry in read.items()}
+    before = [pk for pk in kept.order if pk not in read] if kept and changed is not None else []
+    fresh.order = _ordered(before, read, fresh.entries)
+    still = kept.pending - read.keys() if kept and changed is not None else frozenset()
+    fresh.pending = still | {pk for pk, entry in read.items() if entry["status"] == Proposal.Status.PENDING}
     return fresh
 
 
-def _changed_since(before: int, now: int) -> set[str] | None:
-    """The proposals that events since name; None when the ledger cannot say (too many, or a gap)."""
-    if now - before > MAX_CHANGES:
+def _ordered(before: list[str], read: Iterable[str], entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """`updatedAt` descending, then id. What was read goes among what is in order already, from the front, where
+    changes of this moment belong."""
+    new = sorted(read)
+    new.sort(key=lambda pk: entries[pk]["updatedAt"], reverse=True)
+    if not before:
+        return new
+    place = 0
+    for pk in new:
+        at = entries[pk]["updatedAt"]
+        while place < len(before):
+            other = entries[before[place]]["updatedAt"]
+            if at > other or (at == other and pk < before[place]):
+                break
+            place += 1
+        before.insert(place, pk)
+        place += 1
+    return before
+
+
+def _changed_since(before: tuple[int, int], now: tuple[int, int]) -> set[str] | None:
+    """The proposals that events since name; None when the ledger cannot say (too many, a gap, an epoch)."""
+    behind = now[1] - before[1]
+    if before[0] != now[0] or not 0 < behind <= MAX_CHANGES:
         return None
-    found = Event.objects.filter(Q(sequence__gt=before) & Q(sequence__lte=now))
+    found = Event.objects.filter(Q(sequence__gt=before[1]) & Q(sequence__lte=now[1]))
     rows = list(found.values_list("sequence", "proposal_id"))
-    return {proposal_id for _sequence, proposal_id in rows} if len(rows) == now - before else None
+    return {proposal_id for _sequence, proposal_id in rows} if len(rows) == behind else None
 
 
-def answer(kept: Kept, missing: set[str], installed: list[dict[str, str]], *, never: str) -> Encoded:
-    """The manifest, with its JSON text. `missing`: pending proposals whose draft is gone."""
-    listed, body = kept.listed, kept.body
+def answer(kept: Kept, missing: set[str], inventory: Inventory, *, never: str) -> Encoded:
+    """The manifest with its JSON. `missing`: pending proposals whose draft is gone. Whoever gets it may only
+    read it: it is kept."""
     if missing:
-        listed = [{**e, "degradedState": "draft-missing"} if e["id"] in missing else e for e in listed]
-        body = ",".join(
-            [js_string(e) if e["id"] in missing else kept.texts[e["id"]] for e in listed]
-        ).encode()
-    updated = listed[0]["updatedAt"] if listed else never
+        return _composed(kept, missing, inventory, never)
+    last = kept.last
+    if last is None or last[0] is not inventory:
+        last = kept.last = (inventory, _composed(kept, missing, inventory, never))
+    return last[1]
+
+
+def _composed(kept: Kept, missing: set[str], inventory: Inventory, never: str) -> Encoded:
+    entries, texts = kept.entries, kept.texts
+    if missing:
+        gone = {pk: {**entries[pk], "degradedState": "draft-missing"} for pk in missing}
+        entries, texts = entries | gone, texts | {pk: utf8(js_string(entry)) for pk, entry in gone.items()}
+    installed = [
+        {"name": skill.name, "skillKey": skill.key, "description": skill.description}
+        for skill in inventory.skills
+    ]
+    updated = entries[kept.order[0]]["updatedAt"] if kept.order else never
     head = {"schema": records.MANIFEST_SCHEMA, "updatedAt": updated}
-    payload = Encoded(head | {"proposals": listed, "installedSkills": installed})
-    before, after = js_string(head)[:-1].encode(), js_string(installed).encode()
-    payload.json = b"".join((before, b',"proposals":[', body, b'],"installedSkills":', after, b"}"))
-    return payload
+    return Encoded(
+        head | {"proposals": [entries[pk] for pk in kept.order], "installedSkills": installed},
+        utf8(js_string(head))[:-1] + b',"proposals":[',
+        b",".join([texts[pk] for pk in kept.order]),
+        b'],"installedSkills":' + utf8(js_string(installed)) + b"}",
+    )

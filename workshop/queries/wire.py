@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Min
 from django.utils.translation import gettext as _
 
-from agents.roster import load_roster
-from gateway.callers import Caller
 from gateway.registry import Encoded
-from openclaw_web.paths import state_dir
 from workshop import live, records, sentences, store
 from workshop.desks import Desk, load_proposal
 from workshop.errors import FileProblem
 from workshop.hashes import js_string
-from workshop.locks import lock_name
-from workshop.models import Event, Proposal, ReviewState, SkillUsage
+from workshop.models import Event, Proposal
 from workshop.names import iso, trim, utf8
+from workshop.queries.curated import curator_status
 from workshop.queries.manifest import answer, entries_of, forget_entries
 from workshop.services import recovery
 
@@ -40,9 +36,9 @@ MAX_PAGE_BYTES = 2_097_152
 
 def manifest(desk: Desk) -> Encoded:
     """`skills.proposals.list`. Raises WorkshopError when live skills cannot be read."""
-    pending = Proposal.objects.of_agent(desk.id).pending()
-    missing = set()
-    for proposal in pending:
+    kept, missing = entries_of(desk), set()
+    waiting = Proposal.objects.of_agent(desk.id).pending() if kept.pending else ()
+    for proposal in waiting:
         try:
             fresh = recovery.reconcile(desk, proposal)
         except FileProblem:
@@ -50,11 +46,9 @@ def manifest(desk: Desk) -> Encoded:
             fresh = proposal
         if fresh.is_pending and not store.has_draft(desk.state, fresh.pk, fresh.draft_file):
             missing.add(fresh.pk)
-    installed = [
-        {"name": skill.name, "skillKey": skill.key, "description": skill.description}
-        for skill in inventory(desk).skills
-    ]
-    return answer(entries_of(desk), missing, installed, never=NEVER)
+    if waiting:
+        kept = entries_of(desk)
+    return answer(kept, missing & kept.entries.keys(), inventory(desk), never=NEVER)
 
 
 def inventory(desk: Desk) -> live.Inventory:
@@ -144,61 +138,3 @@ def shown_event(row: Event) -> dict[str, Any]:
     }
     optional = {"correlationId": row.correlation_id, "payload": row.payload, "evaluation": row.evaluation}
     return {**shown, **{key: value for key, value in optional.items() if value}}
-
-
-def curator_status(caller: Caller, *, live_inventory: bool) -> dict[str, Any]:
-    """`skills.curator.status` over all agents that the caller may see, by file path.
-
-    `live_inventory`: the connection declared `skill-curator-live-inventory`; without it only skills with a
-    known creation date are listed and counted.
-    """
-    desks = [Desk(agent, state_dir()) for agent in load_roster().agents if caller.allows_agent(agent.id)]
-    members = [(desk, skill) for desk in desks for skill in inventory(desk).skills]
-    created = created_at_ms([lock_name(desk.id, skill.dir) for desk, skill in members])
-    usage = {row.skill_file: row for row in SkillUsage.objects.all()}
-    skills = []
-    for desk, skill in members:
-        at = created.get(lock_name(desk.id, skill.dir))
-        if at is not None or live_inventory:
-            used = usage.get(f"{desk.root.resolve()}/{skill.file}")
-            skills.append(_curated(skill, f"{desk.root}/{skill.file}", at, used))
-    skills.sort(key=lambda item: item["skillFile"])
-    status = {
-        "lastAttemptAtMs": None,
-        "lastSuccessAtMs": None,
-        "lastError": None,
-        "collectionReview": {},
-        "experienceReview": dict(ReviewState.objects.values_list("workspace", "data")),
-        "counts": {"active": len(skills), "stale": 0, "archived": 0},
-        "skills": skills,
-        "overlaps": [],
-    }
-    return {"inventory": "live-workshop", **status} if live_inventory else status
-
-
-def created_at_ms(target_hashes: list[str]) -> dict[str, int]:
-    """When the earliest applied create of each target was applied: the only creation date that is known."""
-    rows = (
-        Proposal.objects.filter(
-            target_hash__in=target_hashes, kind=Proposal.Kind.CREATE, status=Proposal.Status.APPLIED
-        )
-        .order_by()
-        .values_list("target_hash")
-        .annotate(first=Min("applied_at"))
-    )
-    return {target: round(first.timestamp() * 1000) for target, first in rows if first}
-
-
-def _curated(skill: live.Skill, file: str, created: int | None, usage: SkillUsage | None) -> dict[str, Any]:
-    return {
-        "skillFile": file,
-        "skillKey": skill.key,
-        "skillName": skill.name,
-        "createdAtMs": created,
-        "state": "active",
-        "pinned": False,
-        "stateChangedAtMs": created,
-        "lastUsedAtMs": usage.last_used_at_ms if usage else None,
-        "useCount": usage.use_count if usage else 0,
-        "archivedReason": None,
-    }

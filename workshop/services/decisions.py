@@ -175,7 +175,7 @@ def _require_target(desk: Desk, proposal: Proposal, stored: Bundle, author: Auth
     file = desk.skill_path(proposal)
     try:
         state = bound.target_state(desk, proposal)
-        if Rollback.objects.unfinished().filter(pk=proposal.pk).exists():
+        if recovery.is_unfinished(proposal):
             raise sentences.recovery_needed(file)
         if state == bound.APPEARED:
             raise sentences.target_exists(file)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from gateway import faults
 from gateway.callers import WRITE, Caller
+from openclaw_web.prepared import Prepared
 from workshop import bundle, drafts, live, sentences, targets
 from workshop.config import MAX_DESCRIPTION_BYTES
 from workshop.desks import Desk, open_desk, target_lock
@@ -27,6 +28,19 @@ from workshop.store import draft_file
 from workshop.supportpaths import SupportFile
 
 SupportItems = Sequence[Mapping[str, str]]
+_LOCKED_DESK = Prepared(
+    lambda agent_id: AgentDesk.objects.select_for_update().filter(pk=agent_id).values_list("pk"), 1
+)
+_COUNTS = Prepared(
+    lambda agent_id: (
+        Proposal.objects.filter(agent_id=agent_id)
+        .counted()
+        .order_by()
+        .values_list("status")
+        .annotate(Count("pk"))
+    ),
+    1,
+)
 
 
 def create_proposal(
@@ -214,7 +228,7 @@ def _store(
         record["draftFile"] = draft_file(generation)
         faults.reached("create.before-commit")
         with transaction.atomic():
-            AgentDesk.objects.select_for_update().get_or_create(pk=desk.id)
+            _lock_count(desk)
             _refuse_when_full(desk)
             proposal = Proposal.objects.create(
                 id=record["id"],
@@ -233,11 +247,16 @@ def _store(
     return proposal
 
 
+def _lock_count(desk: Desk) -> None:
+    """Whoever counts and adds proposals of one agent does so alone until the transaction ends."""
+    if not _LOCKED_DESK.rows(desk.id):
+        AgentDesk.objects.get_or_create(pk=desk.id)
+        _LOCKED_DESK.rows(desk.id)
+
+
 def _refuse_when_full(desk: Desk) -> None:
     limit = desk.rules.max_pending
-    counts = dict(
-        Proposal.objects.of_agent(desk.id).counted().order_by().values_list("status").annotate(Count("pk"))
-    )
+    counts = dict(_COUNTS.rows(desk.id))
     pending, quarantined = counts.get("pending", 0), counts.get("quarantined", 0)
     if pending + quarantined >= limit:
         raise sentences.over_max_pending(pending, quarantined, limit, desk.id)

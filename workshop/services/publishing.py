@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 
 from gateway import faults
+from openclaw_web.prepared import Prepared
 from workshop import locks, sentences, store
 from workshop.desks import Desk
 from workshop.drafts import Draft
@@ -15,6 +16,8 @@ from workshop.hashes import js_string
 from workshop.ledger import Author
 from workshop.models import Generation, Proposal, Publication
 from workshop.records import version_number
+
+_INTENTS = Prepared(lambda agent_id: Publication.objects.filter(agent_id=agent_id), 1)
 
 
 @contextlib.contextmanager
@@ -75,7 +78,7 @@ def sweep(desk: Desk) -> int:
     means that the writer is gone.
     """
     swept = 0
-    for intent in Publication.objects.filter(agent_id=desk.id):
+    for intent in _INTENTS.all(desk.id):
         try:
             with locks.hold(desk.state, intent.lock_name, wait=0):
                 if Publication.objects.filter(pk=intent.pk).exists():

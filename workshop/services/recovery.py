@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from gateway.callers import WRITE, Caller, system_caller
+from openclaw_web.prepared import Prepared
 from workshop import locks, sentences, targets
 from workshop.desks import Desk, load_proposal, open_desk, target_lock
 from workshop.errors import FileProblem
@@ -23,7 +24,13 @@ from workshop.records import now, with_status
 from workshop.services import bound, livefiles
 
 Outcome = Literal["nothing", "finished", "undone", "reverted", "stuck", "busy"]
+_UNFINISHED = Prepared(lambda pk: Rollback.objects.unfinished().filter(pk=pk), 1)
 SYSTEM = Author(system_caller("workshop recovery"))
+
+
+def is_unfinished(proposal: Proposal) -> bool:
+    """Whether an apply or roll back of it was begun and not settled since."""
+    return _UNFINISHED.first_row(proposal.pk) is not None
 
 
 def settle(desk: Desk, proposal: Proposal) -> Outcome:
@@ -31,7 +38,7 @@ def settle(desk: Desk, proposal: Proposal) -> Outcome:
 
     Takes the target's lock without waiting; `busy` means that its holder is still working.
     """
-    if not Rollback.objects.unfinished().filter(pk=proposal.pk).exists():
+    if not is_unfinished(proposal):
         return "nothing"
     try:
         with locks.hold(desk.state, locks.lock_name(desk.id, proposal.target_dir), wait=0):
@@ -42,7 +49,7 @@ def settle(desk: Desk, proposal: Proposal) -> Outcome:
 
 def settle_quietly(desk: Desk, proposal: Proposal) -> Outcome:
     """The same under the caller's lock; `proposal` is brought up to date. Raises nothing for `stuck`."""
-    rollback = Rollback.objects.unfinished().filter(pk=proposal.pk).first()
+    rollback = _UNFINISHED.first(proposal.pk)
     if rollback is None:
         return "nothing"
     files = list(rollback.files.all())
