@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from multiprocessing import Event
 from typing import Any
@@ -28,12 +29,13 @@ from uuid import uuid4
 
 from django.db import DatabaseError, connections
 from django.utils import timezone
-from django_q.brokers import get_broker
+from django_q.brokers import Broker, get_broker
 from django_q.cluster import Cluster, Sentinel, get_mp_context
 from django_q.conf import Conf
 from django_q.models import OrmQ
 from django_q.signing import SignedPackage
 from django_q.status import Stat
+from redis.exceptions import RedisError
 
 from gateway.clusters import BEAT_EVERY, beat
 from gateway.events import publish
@@ -176,16 +178,32 @@ class Keeper:
         return "stopped"
 
     def _beat(self, cluster: WatchedCluster, told: Stat) -> None:
-        beat(cluster_id=str(cluster.cluster_id), host=self.host, pid=cluster.pid, workers=len(told.workers))
+        queued, oldest_at = (None, None) if Conf.ORM else waiting_in_redis(cluster.broker_of_status)
+        beat(
+            cluster_id=str(cluster.cluster_id),
+            host=self.host,
+            pid=cluster.pid,
+            workers=len(told.workers),
+            queued=queued,
+            oldest_at=oldest_at,
+        )
 
     def _safely(self, work: Callable[[], Any]) -> Any:
-        """A database that is away for a moment must not end the cluster."""
+        """A database or Redis that is away for a moment must not end the cluster."""
         try:
             return work()
-        except (DatabaseError, OSError):
-            logger.exception("the heartbeat could not be written")
+        except (DatabaseError, OSError, RedisError) as error:
+            logger.error("the heartbeat could not be written: %s", error)
             connections.close_all()
             return None
+
+
+def waiting_in_redis(broker: Broker) -> tuple[int, datetime | None]:
+    """How many tasks wait in Redis, and when the one that is taken next was put there (it says so itself)."""
+    first = broker.connection.lindex(broker.list_key, 0)
+    if first is None:
+        return 0, None
+    return broker.queue_size(), SignedPackage.loads(first).get("started")
 
 
 def die_with_parent() -> None:

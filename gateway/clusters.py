@@ -29,7 +29,8 @@ class ClusterState:
     """What is known about background work.
 
     `status`: `up`, `stuck` (alive, but the oldest task waits over five minutes), `down`, `never`.
-    `queued` and `oldest_wait` are None where the broker cannot tell (Redis has no age).
+    `queued` and `oldest_wait` are None where it is not known: of a queue in Redis only a living cluster tells,
+    so that no page waits for Redis.
     """
 
     status: Literal["up", "stuck", "down", "never"]
@@ -98,8 +99,13 @@ def beat(
     workers: int,
     now: datetime | None = None,
     name: str = Conf.CLUSTER_NAME,
+    queued: int | None = None,
+    oldest_at: datetime | None = None,
 ) -> None:
-    """Writes the heartbeat of the cluster of queue `name`. Called only while the sentinel is alive."""
+    """Writes the heartbeat of the cluster of queue `name`. Called only while the sentinel is alive.
+
+    `queued` and `oldest_at` tell what waits in Redis; what waits in the database is asked of the database.
+    """
     caches["default"].set(
         beat_key(name),
         {
@@ -108,6 +114,8 @@ def beat(
             "host": host,
             "pid": pid,
             "workers": workers,
+            "queued": queued,
+            "oldest_at": oldest_at,
         },
         _KEPT,
     )
@@ -145,7 +153,7 @@ def read_cluster_state(now: datetime | None = None, *, name: str = Conf.PREFIX) 
         last: dict[str, Any] = caches["default"].get(beat_key(name)) or {}
     except DatabaseError:
         last = {}  # the cache table comes with `manage.py createcachetable`
-    queued, oldest = _queue(now, name)
+    queued, oldest = _queue(now, name) if Conf.ORM else _queue_told(now, last)
     facts = {
         "name": name,
         "last_seen": last.get("at"),
@@ -168,9 +176,15 @@ def read_cluster_state(now: datetime | None = None, *, name: str = Conf.PREFIX) 
 
 def _queue(now: datetime, name: str) -> tuple[int | None, timedelta | None]:
     """How many tasks wait for a worker, and how long the oldest has. A taken task is locked into the future."""
-    if not Conf.ORM:
-        return None, None
     waiting = OrmQ.objects.filter(key=name, lock__lte=now)
     count = waiting.count()
     first = waiting.order_by("lock").values_list("lock", flat=True).first() if count else None
     return count, (now - first if first else None)
+
+
+def _queue_told(now: datetime, last: dict[str, Any]) -> tuple[int | None, timedelta | None]:
+    """The same of a queue in Redis, as the cluster told with its last heartbeat; nothing once that is too old."""
+    if not last or now - last["at"] > DOWN_AFTER:
+        return None, None
+    oldest_at = last.get("oldest_at")
+    return last.get("queued"), (now - oldest_at if oldest_at else None)

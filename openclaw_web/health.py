@@ -96,7 +96,7 @@ def _queue(name: str, state: ClusterState) -> Check:
             name,
             "idle",
             _("not counted"),
-            _("The queue is in Redis, which does not tell how long work waits."),
+            _("The queue is in Redis; its cluster tells what waits there, and is silent now."),
         )
     if not state.queued:
         return Check(name, "ok", _("empty"), _("No task waits for a worker."))

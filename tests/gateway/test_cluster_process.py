@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -25,6 +26,11 @@ def wait_for(told: Callable[[], object], seconds: float) -> object:
             return value
         time.sleep(0.25)
     raise AssertionError(f"it did not happen within {seconds} s")
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class World:
@@ -152,13 +158,36 @@ def test_it_runs_work_beats_and_ends_cleanly_with_all_its_children(world, broker
         lambda: world.rows("SELECT 1 FROM django_q_task WHERE func = 'gateway.tasks.forget' AND success"), 20
     )
     told = world.python(
-        "from gateway.clusters import *; s = read_cluster_state(); print(s.status, s.pid, s.workers)"
+        "from gateway.clusters import *; s = read_cluster_state(); print(s.status, s.pid, s.workers, s.queued is not None)"
     )
-    assert told == f"up {world.process.pid} 2"
+    assert told == f"up {world.process.pid} 2 True"
     children = world.children()
     world.process.send_signal(signal.SIGTERM)
     assert world.process.wait(20) == 0
     assert all(gone(pid) for pid in children)
+
+
+@pytest.mark.postgres
+def test_redis_may_go_away_for_a_while(world):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    world.env["Q_BROKER_URL"] = f"redis://127.0.0.1:{port}/0"
+    command = ["redis-server", "--port", str(port), "--save", "", "--dir", str(world.data)]
+    redis = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        world.start()
+        redis.kill()
+        redis.wait(10)
+        log = world.data / "cluster.log"
+        wait_for(lambda: "the heartbeat could not be written" in log.read_text(), 30)
+        redis = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        wait_for(lambda: answers(port), 10)
+        world.python("from django_q.tasks import async_task; async_task('gateway.tasks.forget')")
+        wait_for(lambda: world.rows("SELECT 1 FROM django_q_task WHERE func = 'gateway.tasks.forget'"), 40)
+        assert world.process.poll() is None
+    finally:
+        redis.kill()
 
 
 def test_a_running_task_may_end_before_the_cluster_does(world):

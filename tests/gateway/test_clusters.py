@@ -1,9 +1,15 @@
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import redis
+import time_machine
 from django.utils import timezone
+from django_q.brokers.redis_broker import Redis as RedisBroker
 from django_q.models import Failure, OrmQ
+from django_q.tasks import async_task
 
+from gateway.cluster_process import waiting_in_redis
 from gateway.clusters import beat, cluster_state, read_cluster_state, worst_cluster
 
 pytestmark = pytest.mark.django_db
@@ -82,3 +88,41 @@ def test_the_worst_cluster_is_told_first_and_the_main_one_before_others():
     late = NOON + timedelta(minutes=1)
     beating(late)
     assert (worst_cluster(late).name, worst_cluster(late).status) == ("turns", "down")
+
+
+@pytest.fixture
+def in_redis(monkeypatch):
+    """A queue in Redis: the database knows nothing of it."""
+    monkeypatch.setattr("gateway.clusters.Conf.ORM", None)
+
+
+def test_what_waits_in_redis_is_known_from_the_heartbeat(in_redis, django_assert_num_queries):
+    told = {"queued": 3, "oldest_at": NOON - timedelta(minutes=6)}
+    beat(cluster_id="c1", host="box", pid=7, workers=2, now=NOON, **told)
+    state = read_cluster_state(NOON + timedelta(seconds=5))
+    assert (state.status, state.queued, state.oldest_wait) == ("stuck", 3, timedelta(minutes=6, seconds=5))
+    beat(cluster_id="c1", host="box", pid=7, workers=2, now=NOON, queued=0)
+    state = read_cluster_state(NOON)
+    assert (state.status, state.queued, state.oldest_wait) == ("up", 0, None)
+
+
+def test_a_silent_cluster_tells_nothing_of_its_queue_in_redis(in_redis):
+    beat(cluster_id="c1", host="box", pid=7, workers=2, now=NOON, queued=3, oldest_at=NOON)
+    state = read_cluster_state(NOON + timedelta(seconds=36))
+    assert (state.status, state.queued, state.oldest_wait) == ("down", None, None)
+
+
+@pytest.mark.postgres
+def test_the_age_of_the_task_that_redis_gives_next_is_read_from_the_task():
+    broker = RedisBroker(f"ages-{uuid.uuid4().hex}")
+    broker.connection = redis.from_url("redis://127.0.0.1:6379/9")
+    assert waiting_in_redis(broker) == (0, None)
+    try:
+        for moment in (NOON, NOON + timedelta(minutes=5)):
+            with time_machine.travel(moment, tick=False):
+                async_task("gateway.tasks.forget", broker=broker)
+        assert waiting_in_redis(broker) == (2, NOON)
+        broker.dequeue()
+        assert waiting_in_redis(broker) == (1, NOON + timedelta(minutes=5))
+    finally:
+        broker.delete_queue()
