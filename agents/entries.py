@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -31,6 +31,7 @@ class Agent:
 
     `source` tells who names it: `config` (openclaw.json), `implicit` (OpenClaw's own `main` where nobody is
     named) or `dashboard`. `unset` are variables its paths name that have no value: such paths lead nowhere.
+    `identity` holds what the entry says of `name`, `emoji` and `theme`, `fallbacks` the models after the first.
     `zone` is the IANA zone its times are written in; empty: the local time of its host.
     """
 
@@ -42,6 +43,8 @@ class Agent:
     unset: tuple[str, ...] = ()
     description: str = ""
     model: str = ""
+    fallbacks: tuple[str, ...] = ()
+    identity: Mapping[str, str] = field(default_factory=dict, hash=False)
     zone: str = ""
 
 
@@ -159,8 +162,9 @@ def _agent(
     agent_dir, missing_too = (
         variables.path(folder) if folder else (variables.state_dir / "agents" / agent_id / "agent", [])
     )
-    identity = _mapping(entry.get("identity"))
-    name = _text(entry.get("name")) or _text(identity.get("name")) or agent_id
+    said = _mapping(entry.get("identity"))
+    identity = {key: _text(said.get(key))[:200] for key in ("name", "emoji", "theme") if _text(said.get(key))}
+    name = _text(entry.get("name")) or identity.get("name") or agent_id
     return Agent(
         id=agent_id,
         name=name[:200],
@@ -170,6 +174,8 @@ def _agent(
         unset=tuple(dict.fromkeys([*missing, *missing_too])),
         description=_text(entry.get("description"))[:1000],
         model=_model(entry) or _model(defaults),
+        fallbacks=_fallbacks(entry if _model(entry) else defaults),
+        identity=identity,
     )
 
 
@@ -191,6 +197,11 @@ def _model(block: Mapping[str, Any]) -> str:
     """`provider/model` of a block's `model`, which is a string or `{primary, fallbacks}`."""
     model = block.get("model")
     return (_text(model) or _text(_mapping(model).get("primary")))[:200]
+
+
+def _fallbacks(block: Mapping[str, Any]) -> tuple[str, ...]:
+    named = _mapping(block.get("model")).get("fallbacks")
+    return tuple(_text(one)[:200] for one in named[:20] if _text(one)) if isinstance(named, list) else ()
 
 
 def _text(value: Any) -> str:

@@ -43,6 +43,7 @@ def listing_of(kept: GoodRoster) -> Listing:
                     "workspace": Path(row["workspace"]),
                     "agent_dir": Path(row["agent_dir"]),
                     "unset": tuple(row["unset"]),
+                    "fallbacks": tuple(row.get("fallbacks", ())),
                 }
             )
             for row in kept.agents

@@ -17,6 +17,7 @@ from gateway.callers import Caller
 
 # Read by the OpenClaw of the seeds; 2026.9 has retired both.
 RETIRED_FILES = ("TOOLS.md", "HEARTBEAT.md")
+PAGE = 24
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,15 @@ def agent_choices(caller: Caller | None = None) -> list[tuple[str, str]]:
     ]
 
 
-def agent_rows(roster: Roster) -> list[AgentRow]:
-    """The agents with what is in their workspaces; a few `stat` calls each, no file is opened."""
-    return [_row(agent) for agent in roster.agents]
+def agent_rows(roster: Roster, after: str = "") -> tuple[list[AgentRow], str]:
+    """A page of agents behind the one with the id `after`, with what is in their workspaces; no file is opened.
+
+    The second value is the `after` of the next page, empty at the end. An id that is gone begins anew.
+    """
+    ids = [agent.id for agent in roster.agents]
+    start = ids.index(after) + 1 if after in ids else 0
+    shown = roster.agents[start : start + PAGE]
+    return [_row(agent) for agent in shown], shown[-1].id if start + PAGE < len(ids) else ""
 
 
 def folder_state(agent: Agent, files: list[WorkspaceFile]) -> str:

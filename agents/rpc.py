@@ -104,8 +104,12 @@ def _agent(agent: Agent) -> dict[str, Any]:
     }
     if agent.name != agent.id:
         row["name"] = agent.name
+    if agent.identity:
+        row["identity"] = dict(agent.identity)
     if agent.model:
         row["model"] = {"primary": agent.model}
+        if agent.fallbacks:
+            row["model"]["fallbacks"] = list(agent.fallbacks)
     return row
 
 

@@ -36,13 +36,14 @@ from openclaw_web.paths import state_dir
 def roster(request: HttpRequest) -> HttpResponse:
     """All agents, where they come from, and what is wrong with openclaw.json, if anything is."""
     found = load_roster()
-    rows = agent_rows(found)
+    rows, after = agent_rows(found, request.GET.get("after", ""))
     return render_page(
         request,
         "agents/roster.html",
         {
             "roster": found,
             "rows": [(row, folder_sentence(row.folder, row.agent)) for row in rows],
+            "after": after,
             "fault": fault_of(found),
             "oddities": [oddity_sentence(oddity) for oddity in found.oddities],
             "config_path": found.source,

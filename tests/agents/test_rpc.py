@@ -55,6 +55,28 @@ def test_the_list_is_the_recorded_one_for_what_a_file_can_tell(two, shell):
     assert {key: answer[key] for key in whole} == {key: RECORDED[key] for key in whole}
 
 
+def test_identity_and_further_models_are_those_of_the_file_also_while_it_is_broken(shell, write_config):
+    write_config(
+        """{agents: {entries: {ops: {
+            identity: {name: "小舟", emoji: "🦞", theme: "harbour", avatar: 5},
+            model: {primary: "a/one", fallbacks: ["b/two", 3, "c/three"]},
+        }}}}"""
+    )
+    told = []
+    for text in (None, "{agents: }"):
+        if text:
+            write_config(text)
+        (row,) = call("agents.list", {}, shell)["agents"]
+        told.append((row["name"], row["identity"], row["model"]))
+    assert told == 2 * [
+        (
+            "小舟",
+            {"name": "小舟", "emoji": "🦞", "theme": "harbour"},
+            {"primary": "a/one", "fallbacks": ["b/two", "c/three"]},
+        )
+    ]
+
+
 def test_a_broken_file_is_in_the_answer(two, shell, write_config):
     call("agents.list", {}, shell)
     write_config("{agents: }")

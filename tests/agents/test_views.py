@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import re
 
 import pytest
 from django.db import connection
@@ -54,6 +55,20 @@ def test_an_empty_state_dir_says_where_it_looked_and_what_to_do(viewer, state_di
 
 def test_an_administrator_is_offered_to_make_one(administrator, state_dir):
     assert "/agents/-/new/" in page(administrator, "/agents/")
+
+
+def test_a_long_roster_is_read_page_by_page(viewer, write_config):
+    write_config("{agents: {entries: {" + ", ".join(f"a{number}: {{}}" for number in range(60)) + "}}}")
+    pages, url = [], "/agents/"
+    while url:
+        html = page(viewer, url)
+        pages.append([int(number) for number in re.findall(r'href="/agents/a(\d+)/" data-row', html)])
+        found = re.search(r'rel="next" href="([^"]+)"', html)
+        url = f"/agents/{found[1]}" if found else ""
+    assert [len(numbers) for numbers in pages] == [24, 24, 12]
+    assert [number for numbers in pages for number in numbers] == list(range(60))
+    assert "60 agents." in html
+    assert page(viewer, "/agents/?after=gone").count("data-row") == 24
 
 
 def test_a_broken_file_is_shown_with_its_place_and_the_last_good_roster(viewer, two, write_config):
