@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -32,16 +31,6 @@ def role_required(role: str, *, unsafe: str = "") -> Callable[[View], View]:
         return role if request.method in _SAFE else unsafe
 
     def decorate(view: View) -> View:
-        if iscoroutinefunction(view):
-
-            @functools.wraps(view)
-            async def guarded_async(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-                await sync_to_async(_require)(request, needed(request))
-                return await view(request, *args, **kwargs)
-
-            guarded_async.required_role = role  # type: ignore[attr-defined]
-            return guarded_async
-
         @functools.wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             _require(request, needed(request))

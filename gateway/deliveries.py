@@ -188,7 +188,8 @@ def longest_hold() -> timedelta:
 
 def _carried(due: DeliveryQuerySet) -> DeliveryQuerySet:
     """Those of `due` for whose agent a way is open; what lies in an inbox only where there is a better one."""
-    direct, boxed = [], []
+    direct: list[str] = []
+    boxed: list[str] = []
     for agent_id in due.order_by().values_list("agent_id", flat=True).distinct():
         transport = transport_for(Delivery(agent_id=agent_id))
         if transport is not None:

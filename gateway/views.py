@@ -68,7 +68,7 @@ def method_list(request: HttpRequest) -> HttpResponse:
 @role_required("viewer")
 @never_cache
 @require_GET
-async def event_stream(request: HttpRequest) -> StreamingHttpResponse:
+def event_stream(request: HttpRequest) -> StreamingHttpResponse:
     """`GET /events/stream?kinds=a,b`: the ledger's new events, as they come (SSE). Holds no thread."""
     kinds = frozenset(filter(None, request.GET.get("kinds", "").split(",")))
     last = request.headers.get("Last-Event-ID", "")

@@ -28,7 +28,7 @@ def sha256(data: bytes) -> str:
 def js_string(value: Any) -> str:
     """``JSON.stringify``: compact, non-ASCII as it is, lone surrogates escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isascii() else _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _ascii_compare(left: str, right: str) -> int:

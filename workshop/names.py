@@ -66,7 +66,10 @@ def utf16_length(text: str) -> int:
 
 def utf8(text: str) -> bytes:
     """The bytes JavaScript would write: a lone surrogate becomes U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text).encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text).encode()
 
 
 def cut_utf8(text: str, limit: int) -> str:
@@ -76,6 +79,8 @@ def cut_utf8(text: str, limit: int) -> str:
 
 def storable(text: str) -> str:
     """Text every database takes: no NUL (PostgreSQL) and no lone surrogate (UTF-8)."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _SURROGATE.sub("\ufffd", text).replace("\0", "\ufffd")
 
 
