@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+
 from agents.models import GoodRoster
 from agents.roster import config_path, forget_roster, sync_workspaces
 from archives.models import Workspace
-from gateway.demo import World
+from gateway.demo import DemoError, World
 
 FILES = Path(__file__).parent / "demo_files"
 AGENTS = ("main", "ops")
@@ -13,6 +15,14 @@ AGENTS = ("main", "ops")
 
 def build(world: World) -> None:
     """Two agents with eleven workspace files, so that everything else has somewhere to lie."""
+    if config_path() != world.root / "openclaw.json":
+        raise DemoError(
+            _(
+                "OPENCLAW_CONFIG_PATH names another configuration, so the demo's agents would not be seen. "
+                "Unset it for the demo."
+            ),
+            code="taken",
+        )
     for agent_id in AGENTS:
         for source in sorted((FILES / agent_id).iterdir()):
             world.write(f"workspace-{agent_id}/{source.name}", source.read_bytes())

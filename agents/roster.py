@@ -20,7 +20,7 @@ from agents.errors import AgentsError
 from agents.keeping import follow_roster, keep_roster, listing_of
 from agents.models import GoodRoster, MadeAgent
 from agents.variables import Variables
-from openclaw_web.paths import state_dir
+from openclaw_web.paths import config_path, state_dir
 from openclaw_web.prepared import Prepared
 
 __all__ = ["Agent", "Roster", "config_path", "forget_roster", "get_agent", "load_roster", "sync_workspaces"]
@@ -68,11 +68,6 @@ class _Reading:
 _MADE = Prepared(lambda: MadeAgent.objects.values_list("agent_id", "name", "workspace", "description"))
 _readings: dict[Path, _Reading] = {}
 _lock = threading.Lock()
-
-
-def config_path() -> Path:
-    """The file the roster comes from."""
-    return state_dir() / "openclaw.json"
 
 
 def load_roster() -> Roster:
@@ -142,7 +137,7 @@ def _current_reading() -> tuple[_Reading, bool]:
 
 def _read(source: Path) -> _Reading:
     variables = Variables(state_dir(), os.environ)
-    env_file = mark_of(source.parent / ".env")
+    env_file = mark_of(state_dir() / ".env")
     now = datetime.now(UTC)
     try:
         config = read_config(source)
@@ -159,7 +154,7 @@ def _fallback(source: Path, problem: ConfigProblem | None) -> tuple[Listing, dat
     kept = GoodRoster.objects.filter(source=str(source)).first()
     if kept is not None:
         return listing_of(kept), kept.read_at
-    root = source.parent
+    root = state_dir()
     if problem is not None and problem.code == "missing":
         if (root / "workspace").is_dir() or (root / "agents" / "main").is_dir():
             return list_agents({}, Variables(root, os.environ)), None
@@ -173,6 +168,8 @@ def _is_simply_absent(reading: _Reading, read_at: datetime | None) -> bool:
 
 def _with_made_agents(roster: Roster) -> Roster:
     root = state_dir()
+    # Nobody names a zone for them: they share the one that openclaw.json gives to all its agents.
+    zone = next((agent.zone for agent in roster.agents), "")
     named = {agent.id for agent in roster.agents if agent.source != "implicit"}
     made = [
         Agent(
@@ -182,6 +179,7 @@ def _with_made_agents(roster: Roster) -> Roster:
             agent_dir=root / "agents" / agent_id / "agent",
             source="dashboard",
             description=description,
+            zone=zone,
         )
         for agent_id, name, workspace, description in _MADE.rows()
     ]

@@ -12,6 +12,12 @@ def state_dir() -> Path:
     return Path(settings.OPENCLAW_STATE_DIR)
 
 
+def config_path() -> Path:
+    """OpenClaw's configuration: `OPENCLAW_CONFIG_PATH` where it is set, as OpenClaw itself has it, else in the state dir."""
+    named = settings.OPENCLAW_CONFIG_PATH
+    return Path(named).expanduser().absolute() if named else state_dir() / "openclaw.json"
+
+
 def data_dir() -> Path:
     """Our own runtime files (database, secret key, logs), made 0700 when first asked for."""
     path = Path(settings.DATA_DIR)

@@ -90,6 +90,7 @@ def main() -> None:
         # A world apart: nothing of the person's own is read or written.
         data = data / "demo"
         os.environ["OPENCLAW_STATE_DIR"] = str(data / "openclaw")
+        os.environ["OPENCLAW_CONFIG_PATH"] = ""
     os.environ["OPENCLAW_WEB_DATA_DIR"] = str(data)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     address = f"http://{options.host}:{options.port}/"

@@ -18,6 +18,8 @@ environ.Env.read_env(BASE_DIR / ".env")
 
 # -- where things live
 OPENCLAW_STATE_DIR = Path(env.str("OPENCLAW_STATE_DIR", "~/.openclaw")).expanduser().absolute()
+# As text: empty means openclaw.json in the state dir, wherever that is.
+OPENCLAW_CONFIG_PATH = env.str("OPENCLAW_CONFIG_PATH", "").strip()
 DATA_DIR = Path(env.str("OPENCLAW_WEB_DATA_DIR", str(BASE_DIR / "var"))).expanduser().absolute()
 
 # -- who may connect

@@ -30,6 +30,7 @@ def state_dir(tmp_path: Path, settings) -> Path:
     path = tmp_path / "openclaw"
     path.mkdir()
     settings.OPENCLAW_STATE_DIR = path
+    settings.OPENCLAW_CONFIG_PATH = ""
     settings.DATA_DIR = tmp_path / "data"
     caches["local"].clear()
     return path

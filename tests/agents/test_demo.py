@@ -10,6 +10,7 @@ from agents.store import list_files
 from archives.models import ArchiveFile, Workspace
 from gateway.demo import MARKER, DemoError, begin_world, is_demo, open_world
 from longrun.models import LongTask
+from openclaw_web.demo import build_demo
 from plans.models import Plan
 from workshop.models import Proposal
 
@@ -165,4 +166,13 @@ def test_what_a_service_made_is_adopted_and_notes_are_found_again(world, state_d
     again = open_world(state_dir, caller=shell)
     assert again.noted("plans.plan") == ["7"]
     assert again.remove_files() == []
+    assert list(state_dir.iterdir()) == []
+
+
+def test_a_configuration_elsewhere_is_told_before_a_demo_nobody_would_see(
+    state_dir, tmp_path, settings, shell
+):
+    settings.OPENCLAW_CONFIG_PATH = str(tmp_path / "claw.json")
+    with pytest.raises(DemoError, match="OPENCLAW_CONFIG_PATH"):
+        build_demo(state_dir, caller=shell)
     assert list(state_dir.iterdir()) == []

@@ -183,10 +183,29 @@ def test_only_a_roster_that_differs_is_written_again(write_config, django_assert
 
 def test_the_archives_learn_in_which_zone_agents_work(write_config):
     write_config(TWO.replace("agents: {", 'agents: {defaults: {userTimezone: "Asia/Shanghai"}, '))
+    MadeAgent.objects.create(agent_id="own", name="Own", workspace="/srv/own", made_by="ann")
     load_roster()
     assert set(Workspace.objects.values_list("agent_id", "zone")) == {
-        (agent_id, "Asia/Shanghai") for agent_id in ("main", "ops")
+        (agent_id, "Asia/Shanghai") for agent_id in ("main", "ops", "own")
     }
     write_config(TWO)
     load_roster()
     assert set(Workspace.objects.values_list("zone", flat=True)) == {""}
+
+
+def test_the_configuration_may_lie_elsewhere_and_paths_stay_in_the_state_dir(
+    state_dir, tmp_path, settings, write_config
+):
+    write_config("{agents: {entries: {inside: {}}}}")
+    elsewhere = tmp_path / "etc" / "claw.json5"
+    elsewhere.parent.mkdir()
+    (elsewhere.parent / "more.json5").write_text("{ops: {}}")
+    elsewhere.write_text('{agents: {entries: {$include: "more.json5", main: {workspace: "$TEAM"}}}}')
+    (state_dir / ".env").write_text("TEAM=/srv/team\n")
+    settings.OPENCLAW_CONFIG_PATH = str(elsewhere)
+    roster = load_roster()
+    assert (ids(roster), roster.source) == (["ops", "main"], elsewhere)
+    assert get_agent("main").workspace == Path("/srv/team")
+    assert get_agent("ops").workspace == state_dir / "workspace-ops"
+    (state_dir / ".env").write_text("TEAM=/srv/team-2\n")
+    assert get_agent("main").workspace == Path("/srv/team-2")

@@ -1,5 +1,6 @@
 """`script/server`, as a person starts and stops it."""
 
+import fcntl
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from openclaw_web import serve
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.cluster
@@ -150,3 +153,20 @@ def test_a_port_in_use_is_said_in_one_line(tmp_path):
     assert re.search(
         r"^Port \d+ on 127\.0\.0\.1 cannot be used \(.+\): try script/server --port \d+$", done.stderr, re.M
     )
+
+
+def test_a_demo_looks_at_no_configuration_of_the_persons_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENCLAW_WEB_DATA_DIR", str(tmp_path))
+    for name in ("OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "own"))
+    for name in ("OPENCLAW_WEB_HOST", "OPENCLAW_WEB_PORT"):
+        monkeypatch.setenv(name, os.environ.get(name, "8000" if "PORT" in name else "127.0.0.1"))
+    monkeypatch.setattr("sys.argv", ["server", "--demo"])
+    (tmp_path / "demo").mkdir()
+    with (tmp_path / "demo" / "server.lock").open("w") as lock:
+        # So that it ends before it starts anything.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SystemExit, match="already runs"):
+            serve.main()
+    assert os.environ["OPENCLAW_STATE_DIR"] == str(tmp_path / "demo" / "openclaw")
+    assert os.environ["OPENCLAW_CONFIG_PATH"] == ""
