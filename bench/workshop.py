@@ -1,7 +1,8 @@
 """Workshop: its methods against a real Gateway on the same skills, and against 20,000 decided proposals.
 
-Ours are called through the HTTP door (token, JSON both ways); the real one over a kept WebSocket connection, where
-it is installed, else its recorded middle times. Flushes to the disk are included on both sides.
+Both are servers of their own, called over one kept connection each: ours through the HTTP door (token, JSON both
+ways), the real one, where it is installed, over WebSocket, else its recorded middle times. They take turns in blocks of
+calls, as one person's work comes to one server. Flushes to the disk are included on both sides.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from django.test import Client
 
 from agents.roster import forget_roster
 from bench.measure import Table, median_time
+from bench.our_server import OurServer, serving
 from bench.real_gateway import is_installed, running
 from gateway.callers import SCOPES, command_caller
 from gateway.models import User
@@ -32,10 +34,10 @@ from gateway.tokens import make_token
 from openclaw_web.diffs import diff_texts
 from openclaw_web.paths import state_dir
 from tests.workshop.crowd import decided_proposals
+from workshop.ledger import begin_epoch
 from workshop.models import Event, Proposal
-from workshop.queries import wire
 
-SKILLS, DECIDED = 200, 20_000
+SKILLS, DECIDED, BLOCK = 200, 20_000, 10
 # Middle times of OpenClaw 2026.9.6 over a kept connection at 200 skills, in seconds.
 RECORDED = {"list": 0.045, "read": 0.018, "curator": 0.027, "create": 0.0475, "apply": 0.050}
 BODY = "# Steps\n\n" + "".join(
@@ -51,22 +53,28 @@ def run(table: Table) -> None:
     forget_roster()
     fill_skills(state / "agents/main/agent/workshop-skills")
     _token, secret = make_token("bench", scopes=SCOPES, caller=command_caller())
+    with serving(secret) as server:
+        _beside_a_gateway(table, server)
+        _history(table, server)
+    _diff(table)
+
+
+def _beside_a_gateway(table: Table, server: OurServer) -> None:
     if is_installed():
         with running() as (gateway, real_state):
             fill_skills(real_state / "agents/main/agent/workshop-skills")
-            ours, real = measure(door(secret), gateway.call)
+            ours, real = measure(server.call, gateway.call)
         named = "a real Gateway, here and now"
     else:
-        (ours,), real, named = measure(door(secret)), RECORDED, "a real Gateway, as recorded"
+        (ours,), real, named = measure(server.call), RECORDED, "a real Gateway, as recorded"
     for what, seconds in ours.items():
         if what in real:
             table.row(f"{what}, {SKILLS} skills", seconds, named, real[what])
+            table.note(f"{'':52} {real[what] / seconds:10.1f} times as fast as it")
     with bare_write() as bare:
         baseline = median_time(bare, times=40)
     for what in ("create", "revise", "apply"):
         table.row(f"{what}, two files", ours[what], "the same writes and flushes, bare", baseline)
-    _history(table, secret)
-    _diff(table)
 
 
 def fill_skills(root: Path) -> None:
@@ -77,51 +85,27 @@ def fill_skills(root: Path) -> None:
         (folder / "SKILL.md").write_text(text)
 
 
-def door(secret: str) -> Call:
-    """Our methods through the HTTP door, the answer parsed as a client would."""
-    send = sender(secret)
-
-    def call(method: str, params: dict[str, Any]) -> Any:
-        answer = json.loads(send(method, params))
-        if not answer["ok"]:
-            raise RuntimeError(f"{method}: {answer['error']}")
-        return answer["payload"]
-
-    return call
-
-
-def sender(secret: str) -> Callable[[str, dict[str, Any]], bytes]:
-    """The same without the parsing, which is the client's."""
-    client = Client(SERVER_NAME="localhost", HTTP_AUTHORIZATION=f"Bearer {secret}")
-
-    def send(method: str, params: dict[str, Any]) -> bytes:
-        body = json.dumps(params)
-        return client.post(f"/api/rpc/{method}", body, content_type="application/json").content
-
-    return send
-
-
 def measure(*sides: Call) -> list[dict[str, float]]:
-    """Middle seconds of each method on each side, the sides taking turns: a busy machine slows both alike."""
+    """Middle seconds of each method on each side. The sides take turns, so that a busy machine slows both alike."""
     benches = [Bench(call) for call in sides]
     times: list[dict[str, float]] = [{} for _side in sides]
     for what, count in (
-        ("list", 25),
-        ("read", 25),
-        ("curator", 25),
-        ("create", 30),
-        ("revise", 15),
-        ("apply", 15),
+        ("list", 40),
+        ("read", 40),
+        ("curator", 40),
+        ("create", 40),
+        ("revise", 20),
+        ("apply", 30),
     ):
         taken: list[list[float]] = [[] for _side in sides]
-        for turn in range(count + 2):
+        for _block in range(count // BLOCK):
             for bench, seconds in zip(benches, taken, strict=True):
-                began = time.perf_counter()
-                getattr(bench, what)()
-                if turn >= 2:  # the first two warm up
+                for _turn in range(BLOCK):
+                    began = time.perf_counter()
+                    getattr(bench, what)()
                     seconds.append(time.perf_counter() - began)
         for result, seconds in zip(times, taken, strict=True):
-            result[what] = statistics.median(seconds)
+            result[what] = statistics.median(seconds[2:])  # the first two warm up
     for bench in benches:
         bench.clear()
     return times
@@ -196,9 +180,8 @@ def bare_write() -> Iterator[Callable[[], None]]:
         shutil.rmtree(folder)
 
 
-def _history(table: Table, secret: str) -> None:
+def _history(table: Table, server: OurServer) -> None:
     """The same with 20,000 decided proposals, and pages with their numbers of queries."""
-    send = sender(secret)
     asked = {
         "list": ("skills.proposals.list", AGENT),
         "read": ("skills.workshop.read", {**AGENT, "name": "skill-150"}),
@@ -216,11 +199,11 @@ def _history(table: Table, secret: str) -> None:
     client.force_login(user)
 
     def methods() -> dict[str, float]:
-        return {what: median_time(partial(send, *call), times=15) for what, call in asked.items()}
+        return {what: median_time(partial(server.send, *call), times=15) for what, call in asked.items()}
 
     before, small = methods(), {what: _page(client, page) for what, page in pages.items()}
     decided_proposals("main", DECIDED)
-    wire.forget_entries()
+    begin_epoch()  # the crowd comes without events
     for what, seconds in methods().items():
         table.row(f"{what}, {DECIDED:,} decided proposals", seconds, "without them", before[what])
     for what, page in pages.items():

@@ -1,6 +1,7 @@
 """The HTTP door: methods by POST, their list, and the event stream."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -27,9 +28,14 @@ _MAX_BODY = 4 * 1024 * 1024
 @never_cache
 @require_POST
 def rpc(request: HttpRequest, name: str) -> HttpResponse:
-    """`POST /api/rpc/<method>`, body: the params as one JSON object. Source: spec/gateway.md §2."""
+    """`POST /api/rpc/<method>`, body: the params as one JSON object. Source: spec/gateway.md §2.
+
+    A connection declares its capabilities once; here each call may, by name in `OpenClaw-Caps: a, b`.
+    """
     try:
         caller = _caller(request)
+        if declared := request.headers.get("OpenClaw-Caps"):
+            caller = replace(caller, caps=frozenset(filter(None, map(str.strip, declared.split(",")))))
         payload = registry.call(name, _params(request), caller)
     except RpcError as error:
         status = 401 if error.code == "UNAUTHORIZED" else _STATUS.get(error.code, 400)

@@ -121,14 +121,15 @@ def write_file(
         raise problem(error, rel) from error
 
 
-def _write_new(folder: int, name: bytes, data: bytes, mode: int) -> None:
+def _write_new(folder: int, name: bytes, data: bytes, mode: int, *, flush: bool = True) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(name, flags, mode, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb", closefd=False) as file:
             file.write(data)
         os.fchmod(handle, mode)
-        os.fsync(handle)
+        if flush:
+            os.fsync(handle)
     except BaseException:
         os.unlink(name, dir_fd=folder)
         raise
@@ -136,9 +137,9 @@ def _write_new(folder: int, name: bytes, data: bytes, mode: int) -> None:
         os.close(handle)
 
 
-def write_new_file(folder: int, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """A new file in an open folder nobody else knows yet, flushed."""
-    _write_new(folder, utf8(name), data, mode)
+def write_new_file(folder: int, name: str, data: bytes, *, mode: int = 0o600, flush: bool = True) -> None:
+    """A new file in an open folder nobody else knows yet. Without `flush` the caller has to."""
+    _write_new(folder, utf8(name), data, mode, flush=flush)
 
 
 def remove_file(root: Path, rel: str) -> None:

@@ -46,8 +46,10 @@ def _apply(rule: Rule, file: str, text: str, starts: list[int]) -> Iterator[dict
 
 def scan_file(file: str, text: str) -> list[dict[str, Any]]:
     """The findings of one file: text rules, then code rules."""
-    starts = line_starts(text)
-    return [found for rule in (*TEXT_RULES, *CODE_RULES) for found in _apply(rule, file, text, starts)]
+    lowered = text.lower()
+    rules = [rule for rule in (*TEXT_RULES, *CODE_RULES) if rule.may_hit(lowered)]
+    starts = line_starts(text) if rules else []
+    return [found for rule in rules for found in _apply(rule, file, text, starts)]
 
 
 def scan(files: Iterable[tuple[str, str]], scanned_at: str) -> dict[str, Any]:
@@ -66,5 +68,12 @@ def scan(files: Iterable[tuple[str, str]], scanned_at: str) -> dict[str, Any]:
 
 def find_secret(places: Iterable[tuple[str, str]]) -> str | None:
     """The first place `(name, text)` that holds a literal credential."""
-    find = TEXT_RULES[0].find
-    return next((place for place, text in places if next(find(text), None) is not None), None)
+    rule = TEXT_RULES[0]
+    return next(
+        (
+            place
+            for place, text in places
+            if rule.may_hit(text.lower()) and next(rule.find(text), None) is not None
+        ),
+        None,
+    )

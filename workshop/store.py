@@ -63,21 +63,26 @@ def publish(
     """
     base = proposal_dir(state_dir, proposal_id) / "generations"
     try:
-        make_dirs(base)
+        made = _make_missing(base)
         staging = base / f"{STAGING}{generation}"
         staging.mkdir()
-        _write_bundle(staging, draft, support)
+        written = _write_bundle(staging, draft, support)
+        # Flushed only now that everything is written: the first flush then carries most of what the others need.
+        for path in (*written, base, *(folder.parent for folder in reversed(made))):
+            flush(path)
         faults.reached("publish.staged")
         staging.rename(base / generation)
         faults.reached("publish.renamed")
-        flush_dir(base)
+        flush(base)
     except OSError as error:
         raise safefiles.problem(error, proposal_id) from error
     faults.reached("publish.flushed")
     return base / generation
 
 
-def _write_bundle(staging: Path, draft: bytes, support: Sequence[SupportFile]) -> None:
+def _write_bundle(staging: Path, draft: bytes, support: Sequence[SupportFile]) -> list[Path]:
+    """Write the files, unflushed; returns them and their folders in the order in which to flush them."""
+    files: list[Path] = []
     folders: dict[bytes, None] = {}
     for file in support:
         *parents, name = safefiles.parts_of(file.path)
@@ -87,31 +92,40 @@ def _write_bundle(staging: Path, draft: bytes, support: Sequence[SupportFile]) -
                 (staging / folder.decode()).mkdir()
                 folders[folder] = None
         with safefiles.open_dir(staging, parents) as handle:
-            safefiles.write_new_file(handle, name.decode(), file.data)
+            safefiles.write_new_file(handle, name.decode(), file.data, flush=False)
+        files.append(staging / b"/".join((*parents, name)).decode())
         faults.reached("publish.file")
     with safefiles.open_dir(staging, []) as handle:
-        safefiles.write_new_file(handle, DRAFT_NAME, draft)
-        for folder in sorted(folders, reverse=True):
-            flush_dir(staging / folder.decode())
-        os.fsync(handle)
+        safefiles.write_new_file(handle, DRAFT_NAME, draft, flush=False)
+    below = [staging / folder.decode() for folder in sorted(folders, reverse=True)]
+    return [*files, staging / DRAFT_NAME, *below, staging]
 
 
 def make_dirs(path: Path) -> None:
     """Make a folder and the missing ones above it, each flushed into its parent."""
+    for folder in _make_missing(path):
+        flush(folder.parent)
+
+
+def _make_missing(path: Path) -> list[Path]:
+    """Make a folder and the missing ones above it; returns those made, outermost first."""
     missing = []
     while not path.is_dir():
         missing.append(path)
         path = path.parent
+    made = []
     for folder in reversed(missing):
         try:
             folder.mkdir()
         except FileExistsError:
             continue
-        flush_dir(folder.parent)
+        made.append(folder)
+    return made
 
 
-def flush_dir(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def flush(path: Path) -> None:
+    """Have a file's bytes, or a folder's names, on the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:
@@ -184,4 +198,4 @@ def remove_generation(state_dir: Path, proposal_id: str, generation: str) -> Non
             path.rmdir()
         except OSError:
             return
-        flush_dir(path.parent)
+        flush(path.parent)

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.hang import not_hanging
 from tests.workshop import recorded_cases as recorded
@@ -91,3 +93,64 @@ def test_a_large_hostile_file_is_scanned(piece):
     text = (piece * (262_144 // len(piece) + 1))[:262_144]
     with not_hanging():
         scanner.scan_file("f", text)
+
+
+PIECES = [
+    *"sSkK ſK-_/\\|~.:(\n",
+    *(
+        "curl",
+        "wGet",
+        "| sh",
+        "env",
+        "process.env",
+        "http",
+        "ſh",
+        "rm -rf /",
+        "rm",
+        "chmod",
+        " -R 777",
+        "-rf",
+    ),
+    *(
+        "child_process",
+        "require('child_process')",
+        "exec(",
+        "eval (",
+        "new Function(",
+        "ſtratum+tcp",
+        "Stratum+ssl",
+    ),
+    *(
+        "xmrig",
+        "coinhive",
+        "new WebSocket('ws://h:9999",
+        "readFileSync",
+        "fetch(",
+        "atob('",
+        "\\x41" * 6,
+        "A" * 40,
+    ),
+    *(
+        "sk-",
+        "ghp_",
+        "xoxb-",
+        "AIza",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "//",
+        "/*",
+        "*/",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_a_rule_is_never_passed_over_where_it_would_find_something(text):
+    for rule in RULES.values():
+        if next(rule.find(text), None) is not None:
+            assert rule.may_hit(text.lower()), rule.id
+
+
+def test_most_texts_are_not_searched_at_all():
+    text = "Collect the numbers, write the report, and archive it.\n"
+    assert [rule.id for rule in RULES.values() if rule.may_hit(text)] == []

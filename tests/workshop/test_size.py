@@ -183,3 +183,21 @@ def test_the_http_door_sends_the_kept_text(made, client, administrator):
         headers={"Authorization": f"Bearer {secret}"},
     )
     assert answer.json() == {"ok": True, "payload": wire.manifest(main())}
+
+
+def test_a_capability_is_declared_by_a_header(state, client):
+    from gateway.tokens import make_token
+
+    _token, secret = make_token("t", scopes=["operator.read"], caller=ME)
+
+    def status(**headers):
+        answer = client.post(
+            "/api/rpc/skills.curator.status",
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {secret}", **headers},
+        )
+        return answer.json()["payload"]
+
+    assert (status().get("inventory"), status()["counts"]["active"]) == (None, 0)
+    declared = status(**{"OpenClaw-Caps": "other,  skill-curator-live-inventory"})
+    assert (declared["inventory"], declared["counts"]["active"]) == ("live-workshop", 20)

@@ -242,7 +242,7 @@ def _publish(backup: Backup, destination: Path, manifest: dict[str, Any], unprov
             shutil.copytree(backup.copy_of(rel), staging / "skills" / backup.moved[rel], symlinks=True)
         safefiles.write_file(staging, "manifest.json", utf8(js_string(manifest)))
         staging.rename(destination)
-        store.flush_dir(destination.parent)
+        store.flush(destination.parent)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

@@ -200,12 +200,12 @@ def _move(desk: Desk, source: Path, key: str, state: str) -> None:
         except OSError:
             _copy_over(source, target)
         else:
-            store.flush_dir(target.parent)
-            store.flush_dir(source.parent)
+            store.flush(target.parent)
+            store.flush(source.parent)
             return
     if state in ("move", "clean"):
         shutil.rmtree(source)
-        store.flush_dir(source.parent)
+        store.flush(source.parent)
 
 
 def _copy_over(source: Path, target: Path) -> None:
@@ -222,7 +222,7 @@ def _copy_over(source: Path, target: Path) -> None:
             finally:
                 os.close(handle)
         aside.rename(target)
-        store.flush_dir(target.parent)
+        store.flush(target.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

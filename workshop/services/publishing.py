@@ -6,6 +6,8 @@ import contextlib
 import json
 from collections.abc import Iterator
 
+from django.db import connection
+
 from gateway import faults
 from openclaw_web.prepared import Prepared
 from workshop import locks, sentences, store
@@ -17,6 +19,7 @@ from workshop.ledger import Author
 from workshop.models import Generation, Proposal, Publication
 from workshop.records import version_number
 
+_FORGET = f"DELETE FROM {Publication._meta.db_table} WHERE proposal_id = %s AND generation = %s"  # noqa: S608
 _INTENTS = Prepared(lambda agent_id: Publication.objects.filter(agent_id=agent_id), 1)
 
 
@@ -67,7 +70,9 @@ def claim(proposal: Proposal, generation: str, author: Author) -> Generation:
         person=author.label,
         user=author.caller.user,
     )
-    Publication.objects.filter(proposal_id=proposal.pk, generation=generation).delete()
+    with connection.cursor() as cursor:
+        # Nothing hangs on an intent, so there is nothing for the ORM to collect first.
+        cursor.execute(_FORGET, [proposal.pk, generation])
     return row
 
 
