@@ -4,7 +4,6 @@ ARCHIVE_ID is never a parameter of `archives.write`: it comes from the session k
 """
 
 import base64
-import binascii
 import hashlib
 import os
 from typing import Any, Literal
@@ -126,7 +125,7 @@ def write(params: WriteParams, caller: Caller) -> dict[str, Any]:
             if params.encoding == "utf-8"
             else base64.b64decode(params.content, validate=True)
         )
-    except (binascii.Error, UnicodeEncodeError) as error:
+    except ValueError as error:
         raise ArchivesError(
             _("The content is not %(encoding)s.") % {"encoding": params.encoding}, code="content-encoding"
         ) from error

@@ -14,6 +14,7 @@ from gateway.callers import Caller
 from gateway.errors import UNAVAILABLE, AppError, GatewayError
 from gateway.models import IdempotencyRecord
 
+LONGEST_KEY = 256
 KEPT_FOR = timedelta(days=7)
 # A first call that has not answered by now died with its process; a repeat may take its place.
 ABANDONED_AFTER = timedelta(minutes=5)
@@ -23,12 +24,17 @@ def answer_once(method: str, params: BaseModel, caller: Caller, work: Callable[[
     """Runs `work` for the first call with this caller, method and key; repeats get its payload.
 
     A refusal (AppError) is not an answer: it frees the key, so that a corrected call may use it again.
-    Raises GatewayError `IDEMPOTENCY_KEY_REUSED` for other params under a used key, and `IN_FLIGHT`
-    (retryable) while the first call still runs.
+    Raises GatewayError `IDEMPOTENCY_KEY_REUSED` for other params under a used key, `IDEMPOTENCY_KEY_TOO_LONG`, and
+    `IN_FLIGHT` (retryable) while the first call still runs.
     """
     digest = hashlib.sha256(params.model_dump_json().encode()).hexdigest()
     owner = f"{caller.kind}:{caller.token.pk if caller.token else caller.label}"[:220]
     key = params.idempotency_key  # type: ignore[attr-defined]
+    if len(key) > LONGEST_KEY:
+        raise GatewayError(
+            _("An idempotency key has at most %(limit)d characters.") % {"limit": LONGEST_KEY},
+            code="IDEMPOTENCY_KEY_TOO_LONG",
+        )
     now = timezone.now()
     claimed, record = _claim(owner, method, key, digest, now)
     if not claimed:

@@ -6,7 +6,7 @@ Apps register theirs in `<app>/rpc.py`, imported when Django starts. Source: spe
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,8 +22,13 @@ logger = logging.getLogger(__name__)
 
 
 class Params(BaseModel):
-    """Base of every params schema: closed, strict types, camelCase on the wire."""
+    """Base of every params schema: closed, strict types, camelCase on the wire.
 
+    Texts that cannot be stored everywhere (a NUL, half a surrogate pair) and numbers over 64 bits are refused
+    before any handler sees them, but for the fields named in `any_text`, whose service has words of its own.
+    """
+
+    any_text: ClassVar[frozenset[str]] = frozenset()
     model_config = ConfigDict(
         extra="forbid", strict=True, alias_generator=to_camel, validate_by_name=False, validate_by_alias=True
     )
@@ -167,6 +172,11 @@ def call(name: str, params: Any, caller: Caller) -> Any:
 
 
 def _check(found: Method, params: Any) -> Any:
+    if problem := unstorable(params, but=found.params.any_text):
+        raise RpcError(
+            INVALID_REQUEST,
+            _("invalid %(name)s params: %(problems)s") % {"name": found.name, "problems": problem},
+        )
     try:
         return found.params.model_validate({} if params is None else params)
     except ValidationError as error:
@@ -178,6 +188,35 @@ def _check(found: Method, params: Any) -> Any:
             INVALID_REQUEST,
             _("invalid %(name)s params: %(problems)s") % {"name": found.name, "problems": problems},
         ) from error
+
+
+def unstorable(params: Any, *, but: frozenset[str] = frozenset()) -> str:
+    """Which of the params cannot be stored and why; empty where all can. Fields named in `but` are passed over."""
+    waiting = [item for item in params.items() if item[0] not in but] if isinstance(params, dict) else []
+    while waiting:
+        field, value = waiting.pop()
+        if isinstance(value, str):
+            if "\0" in value or not (value.isascii() or _is_whole(value)):
+                return _("%(field)s: a text may not hold NUL or half a character") % {
+                    "field": ascii(field)[1:-1]
+                }
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                return _("%(field)s: the number is too large") % {"field": ascii(field)[1:-1]}
+        elif isinstance(value, dict):
+            waiting += [(f"{field}.{key}", item) for key, item in value.items()]
+            waiting += [(f"{field}.{key}", key) for key in value]
+        elif isinstance(value, list):
+            waiting += [(f"{field}.{number}", item) for number, item in enumerate(value)]
+    return ""
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _missing_scope(name: str, scope: str, caller: Caller) -> RpcError:

@@ -55,6 +55,10 @@ RevisionHash = Annotated[Any, Text(64, 64, _HASH)]
 
 
 class AgentParams(Params):
+    # Skills and what is said of them may hold such texts; what becomes of them is the contract's.
+    any_text = frozenset(
+        {"name", "skillName", "description", "content", "goal", "evidence", "supportFiles", "instructions", "reason"}
+    )  # fmt: skip
     agent_id: Name = None
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from gateway.callers import Caller
 from gateway.registry import READ, Params, method
+from plans.errors import PlansError
 from plans.queries import list_plans, list_runs, requests_of, review_plan, revisions_of
 from plans.rpc.finding import find_plan, find_run
 from plans.shapes import plan_shape, request_shape, review_shape, revision_shape, run_shape
@@ -91,7 +94,14 @@ def plans_runs(params: RunsParams, caller: Caller) -> dict[str, Any]:
 
 
 def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise PlansError(
+            _("“%(text)s” is no instant; write it like 2026-11-30T09:00:00Z.") % {"text": text},
+            code="BAD_INSTANT",
+        ) from None
 
 
 @method("plans.run", params=RunParams, scope=READ)
