@@ -7,6 +7,7 @@ every listener's queue. A thousand open tabs cost a thousand small queues and on
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -59,8 +60,34 @@ def hub() -> Hub:
     return _hubs.setdefault(id(asyncio.get_running_loop()), Hub())
 
 
-async def follow(*, kinds: frozenset[str], agent_id: str, after: int | None) -> AsyncIterator[bytes]:
-    """Yields SSE frames for new events of `kinds` (empty: all) and `agent_id` (empty: all).
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one listener wants to hear of; an empty field means everything.
+
+    `kinds` are whole kinds, or their beginnings where they end with a dot (`longtask.`). `about` is the
+    subject of the thing: its own events, and those of messages about it. `plain` frames have no event
+    name, for a listener that only has to know that something happened.
+    """
+
+    kinds: frozenset[str] = frozenset()
+    agent_id: str = ""
+    about: str = ""
+    plain: bool = False
+
+    def takes(self, event: dict[str, Any]) -> bool:
+        if self.kinds and not any(
+            event["kind"].startswith(kind) if kind.endswith(".") else event["kind"] == kind
+            for kind in self.kinds
+        ):
+            return False
+        if self.about and self.about not in (event["subject"], event["data"].get("about")):
+            return False
+        # An event without an agent concerns everybody.
+        return not self.agent_id or event["agent_id"] in ("", self.agent_id)
+
+
+async def follow(wanted: Wanted, *, after: int | None) -> AsyncIterator[bytes]:
+    """Yields SSE frames for new events.
 
     `after` is the last sequence a reconnecting reader saw: what it missed comes first.
     """
@@ -72,8 +99,8 @@ async def follow(*, kinds: frozenset[str], agent_id: str, after: int | None) -> 
         yield b"retry: 3000\n\n"
         if after is not None:
             for event in await _events_after(after):
-                if _wanted(event, kinds, agent_id):
-                    yield _frame(event)
+                if wanted.takes(event):
+                    yield _frame(event, plain=wanted.plain)
                 seen = event["id"]
         while (left := end - asyncio.get_running_loop().time()) > 0:
             try:
@@ -81,18 +108,13 @@ async def follow(*, kinds: frozenset[str], agent_id: str, after: int | None) -> 
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
-            if event["id"] > seen and _wanted(event, kinds, agent_id):
-                yield _frame(event)
+            if event["id"] > seen and wanted.takes(event):
+                yield _frame(event, plain=wanted.plain)
     finally:
         mine.leave(queue)
 
 
-def _wanted(event: dict[str, Any], kinds: frozenset[str], agent_id: str) -> bool:
-    # An event without an agent concerns everybody.
-    return (not kinds or event["kind"] in kinds) and (not agent_id or event["agent_id"] in ("", agent_id))
-
-
-def _frame(event: dict[str, Any]) -> bytes:
+def _frame(event: dict[str, Any], *, plain: bool) -> bytes:
     data = json.dumps(
         {
             "kind": event["kind"],
@@ -101,7 +123,8 @@ def _frame(event: dict[str, Any]) -> bytes:
             "data": event["data"],
         }
     )
-    return f"id: {event['id']}\nevent: {event['kind']}\ndata: {data}\n\n".encode()
+    name = "" if plain else f"event: {event['kind']}\n"
+    return f"id: {event['id']}\n{name}data: {data}\n\n".encode()
 
 
 @sync_to_async(thread_sensitive=False)

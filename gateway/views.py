@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -16,7 +18,7 @@ from gateway import registry
 from gateway.access import role_required
 from gateway.callers import Caller, caller_of, client_address
 from gateway.registry import RpcError
-from gateway.stream import follow
+from gateway.stream import Wanted, follow
 from gateway.tokens import caller_for_secret
 
 _STATUS = {"INVALID_REQUEST": 400, "FORBIDDEN": 403, "NOT_PAIRED": 401, "UNAVAILABLE": 503}
@@ -74,14 +76,25 @@ def method_list(request: HttpRequest) -> HttpResponse:
 @role_required("viewer")
 @never_cache
 @require_GET
-def event_stream(request: HttpRequest) -> StreamingHttpResponse:
-    """`GET /events/stream?kinds=a,b`: the ledger's new events, as they come (SSE). Holds no thread."""
-    kinds = frozenset(filter(None, request.GET.get("kinds", "").split(",")))
-    last = request.headers.get("Last-Event-ID", "")
-    response = StreamingHttpResponse(
-        follow(kinds=kinds, agent_id=request.agent_id, after=int(last) if last.isdecimal() else None),  # type: ignore[attr-defined]
-        content_type="text/event-stream",
+def event_stream(request: HttpRequest) -> HttpResponseBase:
+    """`GET /events/stream?kinds=a,b.&about=…&plain=1`: the ledger's new events, as they come (SSE).
+
+    Holds no thread. A server that would need one (WSGI) answers 204, which ends the browser's tries: its
+    pages ask by themselves.
+    """
+    if not isinstance(request, ASGIRequest):
+        return HttpResponse(status=204)
+    ask = request.GET
+    wanted = Wanted(
+        kinds=frozenset(filter(None, ask.get("kinds", "").split(","))),
+        # A page about one thing shows it whatever the agent switch says.
+        agent_id="" if ask.get("about") else request.agent_id,  # type: ignore[attr-defined]
+        about=ask.get("about", ""),
+        plain=bool(ask.get("plain")),
     )
+    last = request.headers.get("Last-Event-ID", "")
+    after = int(last) if last.isdecimal() and len(last) < 19 else None
+    response = StreamingHttpResponse(follow(wanted, after=after), content_type="text/event-stream")
     response["X-Accel-Buffering"] = "no"
     return response
 

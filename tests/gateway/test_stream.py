@@ -20,7 +20,8 @@ def _quick(monkeypatch):
 
 async def collect(count: int, *, before=None, **wanted) -> list[dict]:
     """The first `count` events that a listener gets; `before` runs once it listens."""
-    follower = stream.follow(kinds=frozenset(wanted.pop("kinds", ())), agent_id="", after=None, **wanted)
+    kinds = frozenset(wanted.pop("kinds", ()))
+    follower = stream.follow(stream.Wanted(kinds=kinds, **wanted), after=None)
     assert (await anext(follower)).startswith(b"retry:")
     if before:
         await asyncio.sleep(0.1)
@@ -56,12 +57,56 @@ def test_only_the_kinds_asked_for_come():
     assert found[0]["kind"] == "test.mine"
 
 
+def test_a_kind_that_ends_with_a_dot_means_all_that_begin_so():
+    found = asyncio.run(
+        asyncio.wait_for(
+            collect(
+                1, before=lambda: (publish("testing.one"), publish("test.one")), kinds=["test.", "testing"]
+            ),
+            5,
+        )
+    )
+    assert found[0]["kind"] == "test.one"
+
+
+def test_a_page_about_one_thing_hears_of_it_and_of_messages_about_it_alone():
+    def happen():
+        publish("longtask.state", subject="longtask:2")
+        publish("longtask.state", subject="longtask:1")
+        publish("delivery.received", subject="delivery:9", data={"about": "longtask:2"})
+        publish("delivery.received", subject="delivery:8", data={"about": "longtask:1"})
+
+    found = asyncio.run(asyncio.wait_for(collect(2, before=happen, about="longtask:1"), 5))
+    assert [event["subject"] for event in found] == ["longtask:1", "delivery:8"]
+
+
+def test_a_plain_frame_has_no_event_name_so_that_any_listener_hears_it():
+    seen = publish("test.start")
+    publish("test.mine")
+
+    async def first() -> bytes:
+        follower = stream.follow(stream.Wanted(plain=True), after=seen.id)
+        await anext(follower)
+        frame = await anext(follower)
+        await follower.aclose()
+        return frame
+
+    frame = asyncio.run(asyncio.wait_for(first(), 5))
+    assert b"event:" not in frame
+    assert b'"kind": "test.mine"' in frame
+
+
+def test_a_server_that_would_hold_a_thread_for_it_ends_the_browsers_tries(client, people):
+    client.force_login(people["viewer"])
+    assert client.get("/events/stream").status_code == 204
+
+
 def test_a_reconnecting_reader_gets_what_it_missed_first():
     seen = publish("test.seen")
     publish("test.missed")
 
     async def reconnect() -> bytes:
-        follower = stream.follow(kinds=frozenset(), agent_id="", after=seen.id)
+        follower = stream.follow(stream.Wanted(), after=seen.id)
         await anext(follower)
         frame = await anext(follower)
         await follower.aclose()
@@ -76,7 +121,7 @@ def test_events_of_other_agents_do_not_come():
     publish("test.mine", agent_id="main")
 
     async def first() -> bytes:
-        follower = stream.follow(kinds=frozenset(), agent_id="main", after=seen.id)
+        follower = stream.follow(stream.Wanted(agent_id="main"), after=seen.id)
         await anext(follower)
         frame = await anext(follower)
         await follower.aclose()
