@@ -23,11 +23,12 @@ from agents.queries import (
 from agents.roster import load_roster
 from agents.services import change_agent, make_agent, remove_agent
 from agents.store import FILE_NAMES, WorkspaceFile, list_files, read_file
+from archives.cards import render_agent_markdown
 from gateway.access import role_required
 from gateway.callers import caller_of
 from gateway.demo import is_demo
 from openclaw_web.htmx import render_page
-from openclaw_web.markdown import plain, render_markdown
+from openclaw_web.markdown import plain
 from openclaw_web.paths import state_dir
 
 
@@ -88,7 +89,7 @@ def file(request: HttpRequest, agent_id: str, name: str) -> HttpResponse:
     raw = request.GET.get("view") == "raw"
     html = ""
     if found.was_read:
-        html = plain(found.text) if raw else render_markdown(found.text)
+        html = plain(found.text) if raw else render_agent_markdown(found.text, one.id)
     return render_page(
         request,
         "agents/file.html",

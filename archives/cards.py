@@ -4,24 +4,30 @@ What a card says about its file is read from the disk at that moment: the file m
 """
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import unescape
+from urllib.parse import unquote
 
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from archives.blocks import read_blocks
 from archives.errors import ArchivesError
-from archives.kinds import BY_CODE, badge, kind_of
+from archives.kinds import BY_CODE, badge, inline_type, kind_of
 from archives.models import ArchiveFile, Workspace
 from archives.opening import open_file
-from archives.protocol import ArchivePath
+from archives.protocol import ROOT, ArchivePath, parse_path
 from archives.texts import note_text
 from openclaw_web.markdown import render_markdown
+
+# As nh3 writes it: no quote, bracket or ampersand stands bare inside an attribute.
+_IMAGE = re.compile(r'(<img\b[^>]*?) src="([^"]*)"([^>]*>)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +107,17 @@ def cards_of_paths(agent_id: str, paths: Iterable[ArchivePath]) -> list[Card]:
     return cards
 
 
-def render_agent_markdown(text: str, agent_id: str) -> SafeString:
+def render_agent_markdown(text: str, agent_id: str, *, beside: ArchivePath | None = None) -> SafeString:
     """An agent's Markdown, sanitised, with its conforming blocks as one grid of cards and quiet notes on the others.
 
     The text's parts carry `hx-disable`; put the result into the page as it is, not into another `hx-disable`.
+    `beside` is the archived file the text comes from: its relative images are the files next to it.
     """
     reading = read_blocks(text)
     notes = [{"line": note.line, "text": note_text(note.code, note.detail)} for note in reading.notes]
     rendered = str(render_markdown(reading.text))
+    if beside is not None:
+        rendered = _IMAGE.sub(lambda found: _image(found, agent_id, beside), rendered)
     grid = ""
     if reading.cards:
         cards = cards_of_paths(agent_id, reading.cards)
@@ -116,6 +125,21 @@ def render_agent_markdown(text: str, agent_id: str) -> SafeString:
     before, _token, after = _around(rendered, reading.token)
     told = render_to_string("archives/_notes.html", {"notes": notes}) if notes else ""
     return mark_safe(_part(before) + grid + _part(after) + told)  # noqa: S308 (made by our own templates)
+
+
+def _image(found: re.Match[str], agent_id: str, beside: ArchivePath) -> str:
+    """An image of the text: next to it on the disk, or one of this site; anything else keeps its words alone."""
+    source = unquote(unescape(found[2]))
+    if source.startswith("/"):
+        return found[0]
+    name = source.removeprefix("./")
+    try:
+        path = parse_path(name if name.startswith(f"{ROOT}/") else "/".join((*beside.folders, name)))
+    except ArchivesError:
+        return found[1] + found[3]
+    if path.archive_id != beside.archive_id or not (inline_type(path.name) or "").startswith("image/"):
+        return found[1] + found[3]
+    return f'{found[1]} src="{escape(Card(agent_id, path).raw_url)}"{found[3]}'
 
 
 def _around(rendered: str, token: str) -> tuple[str, str, str]:

@@ -5,13 +5,14 @@ Nothing of a file becomes markup except through `openclaw_web.markdown` (sanitis
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_for_filename
@@ -51,8 +52,16 @@ class Preview:
     note: str = ""
 
 
-def make_preview(handle: BinaryIO, name: str, size: int, *, start: int = 0, line: int = 1) -> Preview:
-    """The piece of an open file that begins at byte `start`, which is line `line`."""
+def make_preview(
+    handle: BinaryIO,
+    name: str,
+    size: int,
+    *,
+    start: int = 0,
+    line: int = 1,
+    markdown: Callable[[str], SafeString] = render_markdown,
+) -> Preview:
+    """The piece of an open file that begins at byte `start`, which is line `line`; `markdown` makes its HTML safe."""
     if size == 0:
         return Preview("empty")
     kind = kind_of(name)
@@ -61,11 +70,14 @@ def make_preview(handle: BinaryIO, name: str, size: int, *, start: int = 0, line
     if kind in ("image", "pdf", "audio", "video"):
         return Preview(kind)
     if kind == "markdown" and not start and size <= MARKDOWN_BYTES:
-        return Preview("markdown", html=render_markdown(_decode(handle.read())))
+        return Preview("markdown", html=markdown(_decode(handle.read())))
     if kind == "json" and not start and size <= JSON_BYTES:
         tree = _json_tree(handle)
-        if tree is not None:
+        if isinstance(tree, Preview):
             return tree
+        shown = _text(handle, name, size, start, line)
+        shown.note = shown.note or tree
+        return shown
     if kind == "table":
         return _table(handle, name, size, start, line)
     if inline_type(name) or kind == "web":
@@ -181,7 +193,8 @@ class _CountedLines:
         return text.replace("\0", "\ufffd")
 
 
-def _json_tree(handle: BinaryIO) -> Preview | None:
+def _json_tree(handle: BinaryIO) -> Preview | str:
+    """The tree; or why there is none, in a sentence."""
     data = handle.read()
     handle.seek(0)
     try:
@@ -189,8 +202,13 @@ def _json_tree(handle: BinaryIO) -> Preview | None:
         tree = _JsonTree()
         # A lone surrogate is legal in JSON and in no page.
         html = mark_safe(str(tree.html(value, 0)).encode("utf-8", "replace").decode("utf-8"))  # noqa: S308 (escaped)
+    except json.JSONDecodeError as error:
+        return _("This is not valid JSON (line %(line)d, column %(column)d): shown as text.") % {
+            "line": error.lineno,
+            "column": error.colno,
+        }
     except (ValueError, RecursionError):
-        return None
+        return _("Nested too deep for a tree: shown as text.")
     note = (
         _("The tree is cut at %(count)d values; the download has all.") % {"count": JSON_NODES}
         if tree.cut
@@ -222,13 +240,17 @@ class _JsonTree:
                 inner.append(mark_safe('<div class="jv"><span class="jm">…</span></div>'))
                 break
             inner.append(self.html(one, depth + 1, name[:JSON_TEXT]))
-        sign = "{ } " if isinstance(value, dict) else "[ ] "
+        count = len(value)
+        if isinstance(value, dict):
+            sign, says = "{…}", ngettext("%(n)d key", "%(n)d keys", count)
+        else:
+            sign, says = "[…]", ngettext("%(n)d item", "%(n)d items", count)
         return format_html(
-            '<details class="jd"{}><summary>{}<span class="jm">{}{}</span></summary>{}</details>',
+            '<details class="jd"{}><summary>{}<span class="jm">{} {}</span></summary>{}</details>',
             mark_safe(" open") if depth < 2 else "",
             label,
             sign,
-            len(value),
+            says % {"n": count},
             mark_safe("".join(inner)),  # noqa: S308 (made by format_html)
         )
 

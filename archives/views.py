@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from archives import indexer, plan_file, queries, services
-from archives.blocks import read_blocks
-from archives.cards import card_of_row
+from archives.cards import card_of_row, render_agent_markdown
 from archives.errors import ArchivesError, NotThere
 from archives.kinds import KINDS
 from archives.links import links_of
@@ -23,7 +22,6 @@ from archives.texts import FINDINGS
 from gateway.access import role_required
 from gateway.callers import caller_of
 from openclaw_web.htmx import render_page
-from openclaw_web.markdown import render_markdown
 
 _FRESHENED = 20  # workspaces looked at when the list opens; each costs one stat
 _YES_NO = {"yes": True, "no": False}
@@ -268,7 +266,7 @@ def _plan_context(found: Archive, number: int | None) -> dict[str, Any]:
     if data:
         text = data.decode("utf-8", "replace")
         context |= {
-            "html": render_markdown(read_blocks(text).text),
+            "html": render_agent_markdown(text, found.workspace.agent_id),
             "sha256": plan_file.digest(data),
             "size": len(data),
         }

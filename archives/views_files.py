@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from archives import queries, services
-from archives.cards import Card, card_of_row
+from archives.cards import Card, card_of_row, render_agent_markdown
 from archives.disk import FileFacts
 from archives.errors import ArchivesError
 from archives.indexer import instant_of_ns
@@ -145,7 +145,12 @@ def _preview(request: HttpRequest, opened: Opened) -> Preview:
     if start >= opened.facts.size:
         start = 0
     return make_preview(
-        opened.handle, opened.path.name, opened.facts.size, start=start, line=max(_number(request, "line"), 1)
+        opened.handle,
+        opened.path.name,
+        opened.facts.size,
+        start=start,
+        line=max(_number(request, "line"), 1),
+        markdown=lambda text: render_agent_markdown(text, opened.workspace.agent_id, beside=opened.path),
     )
 
 

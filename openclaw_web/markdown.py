@@ -18,11 +18,12 @@ from django.core.cache import caches
 from django.utils.safestring import SafeString, mark_safe
 
 from openclaw_web.markdown_lists import deepen_lists
+from openclaw_web.markdown_marks import Marks, fence_front_matter
 
 MAX_BYTES = 512 * 1024
 MAX_NESTING = 40  # list levels and quote levels
 MAX_BRACKETS = 400  # brackets open at once: the parser's time grows with their square
-_VERSION = "2"
+_VERSION = "3"
 
 _TAGS = {
     "a", "abbr", "blockquote", "br", "code", "dd", "del", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5",
@@ -89,15 +90,18 @@ def too_deep(text: str) -> bool:
 
 def _render(text: str) -> str:
     text = _scalar(text)
-    nested = deepen_lists(text)
+    nested = deepen_lists(fence_front_matter(text))
     if too_deep(nested):
         return plain(text)
     try:
         with _Deadline(2.0):
             raw = markdown.markdown(
                 nested,
-                extensions=["tables", "fenced_code", "sane_lists", "codehilite", "def_list", "abbr"],
-                extension_configs={"codehilite": {"guess_lang": False, "css_class": "codehilite"}},
+                extensions=["tables", "fenced_code", "sane_lists", "codehilite", "def_list", "abbr", Marks()],
+                extension_configs={
+                    "codehilite": {"guess_lang": False, "css_class": "codehilite"},
+                    "tables": {"use_align_attribute": True},
+                },
                 output_format="html",
             )
     except (RecursionError, _TooSlow):

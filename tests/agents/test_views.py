@@ -125,6 +125,14 @@ def test_a_file_is_rendered_without_its_scripts(viewer, two):
     assert "34 B" in html
 
 
+def test_a_file_that_names_an_archived_file_shows_its_card(viewer, two):
+    data = {"type": "file", "archive_root": "archives/gone", "subpath": "PLAN.md", "name": "PLAN.md"}
+    text = f"# Memory\n\n```json\n{json.dumps({'type': 'archive_grid', 'data': data})}\n```\n"
+    (two / "workspace-main" / "MEMORY.md").write_text(text)
+    html = page(viewer, "/agents/main/files/MEMORY.md")
+    assert '<div class="card gone">' in html and "archive_grid" not in html
+
+
 def test_a_file_is_shown_raw_letter_by_letter(viewer, two):
     html = page(viewer, "/agents/main/files/SOUL.md?view=raw")
     assert "# Calm\n\n&lt;script&gt;x()&lt;/script&gt; *yes*" in html

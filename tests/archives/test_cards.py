@@ -2,11 +2,13 @@
 
 import json
 import re
+from urllib.parse import quote
 
 import pytest
 from django.template import Context, Template
 
 from archives.cards import render_agent_markdown
+from archives.protocol import parse_path
 from tests.archives.conftest import TS
 
 pytestmark = pytest.mark.django_db
@@ -95,3 +97,40 @@ def test_the_template_filter_renders_cards_and_nothing_for_nothing(workspace, pu
 def test_a_plain_message_asks_the_database_nothing(workspace, django_assert_num_queries):
     with django_assert_num_queries(0):
         render_agent_markdown("just words", "ops")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("trend.png", "trend.png"), ("./走势 图.png", "走势 图.png"), (f"archives/main/{TS}/a.png", "a.png")],
+)
+def test_an_image_beside_the_text_is_shown_from_the_archive(workspace, written, name):
+    beside = parse_path(f"archives/main/{TS}/报告.md")
+    html = render_agent_markdown(f"![走势](<{written}>)", "ops", beside=beside)
+    assert f'src="/archives/ops/main/raw/{TS}/{quote(name)}"' in html
+    assert 'alt="走势"' in html
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "../../PLAN.md",
+        "../x.png",
+        "a/b.png",
+        "page.svg",
+        "a.html",
+        "archives/other/2026-01-01-00-00-00/a.png",
+        "",
+    ],
+)
+def test_an_image_from_anywhere_else_keeps_its_words_alone(workspace, written):
+    beside = parse_path(f"archives/main/{TS}/报告.md")
+    html = render_agent_markdown(f'![走势](<{written}>) `<img src="trend.png">`', "ops", beside=beside)
+    assert "src=" not in html.replace("src=&quot;", "").replace('src="trend.png"&gt;', "")
+    assert 'alt="走势"' in html
+
+
+def test_an_image_of_this_site_stays_and_text_about_images_too(workspace):
+    beside = parse_path(f"archives/main/{TS}/报告.md")
+    text = "![a](/static/icons/claw.svg) ![<img src=x.png>](/y.png)"
+    html = render_agent_markdown(text, "ops", beside=beside)
+    assert 'src="/static/icons/claw.svg"' in html and 'src="/y.png"' in html

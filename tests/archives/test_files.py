@@ -11,6 +11,7 @@ from django.urls import reverse
 from archives.protocol import ArchivePath
 from archives.streams import ZipPieces, disposition
 from tests.archives.conftest import TS
+from tests.archives.test_cards import block
 
 pytestmark = pytest.mark.django_db
 DATA = bytes(range(256)) * 4
@@ -252,3 +253,12 @@ def test_a_file_that_goes_while_the_zip_is_made_is_named_in_it(workspace, put):
 def test_a_name_cannot_break_out_of_its_header():
     header = disposition('a"; filename="evil.exe', download=True)
     assert header.split("; filename*")[0] == 'attachment; filename="a_; filename=_evil.exe"'
+
+
+def test_a_preview_of_an_agents_text_has_its_cards_and_the_images_beside_it(viewer, put):
+    put(f"archives/main/{TS}/trend.png", b"\x89PNG")
+    put(f"archives/main/{TS}/r.md", f"![走势](trend.png)\n\n{block('trend.png')}\n".encode())
+    for view in ("preview", "file"):
+        html = viewer.get(url(view, "r.md")).content.decode()
+        assert html.count(f'src="/archives/ops/main/raw/{TS}/trend.png"') == 1
+        assert '<ul class="grid files"' in html and "archive_grid" not in html

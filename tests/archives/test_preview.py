@@ -32,6 +32,7 @@ def test_json_becomes_a_folded_tree():
     preview = shown("a.json", json.dumps({"a": [1, True, None, "<b>"], "空": {}}))
     assert preview.mode == "json"
     assert preview.html.count("<details") == 2
+    assert "{…} 2 keys" in preview.html and "[…] 4 items" in preview.html
     assert "&lt;b&gt;" in preview.html and "<b>" not in preview.html
 
 
@@ -40,7 +41,9 @@ def test_a_lone_surrogate_in_json_is_replaced_and_breaks_no_page():
 
 
 def test_json_that_is_none_is_shown_as_text():
-    assert shown("a.json", "{broken").mode == "code"
+    preview = shown("a.json", '{\n "a": [1,]}')
+    assert preview.mode == "code"
+    assert "not valid JSON (line 2, column 10)" in preview.note
 
 
 @pytest.mark.parametrize(

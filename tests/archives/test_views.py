@@ -10,6 +10,7 @@ from archives.indexer import scan_workspace
 from archives.links import ArchiveLink
 from gateway.models import AuditEntry
 from tests.archives.conftest import TS
+from tests.archives.test_cards import block
 
 NEXT = "2026-04-16-14-30-06"
 pytestmark = pytest.mark.django_db
@@ -145,6 +146,14 @@ def test_the_plan_has_its_own_tab_with_earlier_texts(viewer, workspace, put):
     earlier = page(viewer, "/archives/ops/main/plan/1/")
     assert "<h1>first text</h1>" in earlier and "This is earlier text 1" in earlier
     page(viewer, "/archives/ops/main/plan/9/", 404)
+
+
+def test_a_block_in_a_plan_is_a_card_there_too(viewer, workspace, put):
+    put(f"archives/main/{TS}/报告.md", "x")
+    put("archives/main/PLAN.md", f"# Plan\n\n{block()}\n\nafter")
+    html = page(viewer, "/archives/ops/main/plan/")
+    assert '<span class="name">报告.md</span>' in html
+    assert '<div class="prose" hx-disable>\n<p>after</p>' in html
 
 
 def test_a_plan_that_is_a_link_is_not_shown_as_read(viewer, workspace, put, tmp_path):

@@ -107,6 +107,48 @@ def test_html_of_an_agent_runs_nothing_and_reaches_nothing(demo, desk):
     assert not any(url.endswith("/x") for url in asked)
 
 
+FILM = """async () => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 180, height: 320 });
+  const paint = canvas.getContext("2d");
+  const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: "video/webm" });
+  const parts = [];
+  recorder.ondataavailable = (event) => parts.push(event.data);
+  const done = new Promise((ready) => { recorder.onstop = ready; });
+  recorder.start();
+  for (let frame = 0; frame < 25; frame += 1) {
+    paint.fillStyle = `hsl(${frame * 14} 80% 50%)`;
+    paint.fillRect(0, 0, 180, 320);
+    await new Promise((ready) => setTimeout(ready, 40));
+  }
+  recorder.stop();
+  await done;
+  return [...new Uint8Array(await new Blob(parts).arrayBuffer())];
+}"""
+PLAYED = """(film) => new Promise((ready, failed) => {
+  film.muted = true;
+  film.onerror = () => failed(new Error(film.error.message));
+  film.ontimeupdate = () => film.currentTime > 0.2 && ready([film.videoWidth, film.videoHeight]);
+  film.play().catch(failed);
+})"""
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_film_plays_in_sight_and_takes_no_other_room_than_before(demo, desk, phone):
+    page = desk("viewer", phone=phone)
+    page.goto("/health/")
+    folder = next((demo / "workspace-main/archives/8f3a2c").glob("2*"))
+    (folder / "影片.webm").write_bytes(bytes(page.evaluate(FILM)))
+    page.goto(f"/archives/main/8f3a2c/file/{folder.name}/影片.webm", wait_until="commit")
+    film = page.locator("video")
+    film.wait_for()
+    room = film.bounding_box()
+    assert film.evaluate(PLAYED) == [180, 320]
+    assert film.bounding_box() == room
+    assert room["height"] < page.viewport_size["height"]
+    assert not overflows(page)
+    shoot(page, f"archives-film-{'phone' if phone else 'desktop'}")
+
+
 def test_the_search_narrows_while_typing_and_the_address_follows(demo, desk):
     page = desk("viewer")
     page.goto("/archives/")

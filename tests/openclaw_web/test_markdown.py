@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw_web.markdown import render_markdown
+from tests.hang import not_hanging
 
 
 def test_markdown_becomes_html():
@@ -131,3 +132,25 @@ def test_a_background_tasks_own_time_limit_goes_on_after_rendering():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_struck_words_task_lists_and_aligned_columns_show_as_meant():
+    html = render_markdown("~~gone~~ a~b ~~~x\n\n- [ ] open\n- [x] done (y)\n\n  more\n- [z] no\n")
+    assert "<del>gone</del> a~b ~~~x" in html
+    assert "☐ open" in html and "☑ done (y)" in html and "[z] no" in html
+    table = render_markdown("| a | b |\n| --- | ---: |\n| x | 1 |")
+    assert '<td align="right">1</td>' in table
+
+
+def test_front_matter_shows_as_yaml_and_a_rule_stays_a_rule():
+    html = render_markdown("---\nname: x\non: yes\n---\n# Title\n")
+    assert html.index("codehilite") < html.index("<h1>Title</h1>")
+    assert "<hr" not in html and "name" in html
+    assert "<hr" in render_markdown("---\nA sentence.\n---\n")
+    assert "<hr" in render_markdown("---\nname: x\n\nno end")
+
+
+def test_many_tildes_hold_no_worker():
+    with not_hanging():
+        render_markdown("~~a " * 20_000)
+        render_markdown("---\n" + "a: b\n" * 50_000)
