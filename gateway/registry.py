@@ -16,6 +16,7 @@ from gateway import audit
 from gateway.callers import ADMIN, READ, SCOPES, WRITE, Caller
 from gateway.errors import FORBIDDEN, INVALID_REQUEST, AppError
 from gateway.idempotency import answer_once
+from openclaw_web.credentials import masked
 
 __all__ = ["ADMIN", "READ", "WRITE", "Encoded", "Method", "Params", "RpcError", "call", "method", "methods"]
 logger = logging.getLogger(__name__)
@@ -48,7 +49,8 @@ class RpcError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
+        # A name or value that was sent wrongly may be a credential.
+        self.message = masked(message)
         self.details = details
         self.retryable = retryable
         self.retry_after_ms = retry_after_ms

@@ -5,6 +5,8 @@ import logging
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from openclaw_web.credentials import masked
+
 current_request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 
@@ -18,10 +20,11 @@ class RequestIdFilter(logging.Filter):
 
 
 class LineFormatter(logging.Formatter):
-    """`<UTC instant> <LEVEL> [<request id>] <logger>: <message>`; line breaks in messages are escaped."""
+    """`<UTC instant> <LEVEL> [<request id>] <logger>: <message>`; line breaks are escaped and
+    credentials masked."""
 
     def format(self, record: logging.LogRecord) -> str:
-        message = super().format(record)
+        message = masked(super().format(record))
         if record.exc_info is None:
             # A message can carry what a stranger typed; it must not be able to forge a second line.
             message = message.replace("\r", "\\r").replace("\n", "\\n")
@@ -37,10 +40,10 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "request_id": record.request_id,  # type: ignore[attr-defined]
-            "message": record.getMessage(),
+            "message": masked(record.getMessage()),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = masked(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
 
 

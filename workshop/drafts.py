@@ -70,9 +70,10 @@ def check_secrets(
 ) -> None:
     """Refuse a credential written out anywhere (`literal-secret`); the sentence says where."""
     places = [
+        # Paths before texts: a file's path names the place of what is in it.
+        *(("support-file-path", file.path) for file in support),
         (bundle.DRAFT_NAME, text),
         *((file.path, file.text) for file in support),
-        *(("support-file-path", file.path) for file in support),
         ("skill-name", name),
         ("description", description),
         ("skill-description", skill_description),
@@ -80,6 +81,14 @@ def check_secrets(
         ("evidence", evidence or ""),
     ]
     place = scanner.find_secret(places)
+    if place is not None:
+        raise sentences.literal_secret(place)
+
+
+def check_words(**words: str | None) -> None:
+    """The same for what is said about a proposal (`reason`, `instructions`, `remark`, `correlation_id`): it is kept,
+    shown to others and sent on. Raises WorkshopError `literal-secret`."""
+    place = scanner.find_secret((name, text or "") for name, text in words.items())
     if place is not None:
         raise sentences.literal_secret(place)
 

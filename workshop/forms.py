@@ -15,7 +15,8 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from gateway.errors import AppError
-from workshop import drafts, sentences, supportpaths
+from openclaw_web.credentials import masked
+from workshop import bundle, drafts, sentences, supportpaths
 from workshop.config import rules_of
 from workshop.names import trim
 from workshop.supportpaths import MAX_FILE_BYTES, ROOTS
@@ -35,6 +36,11 @@ class FileRow:
     @property
     def size(self) -> int:
         return len(self.text.encode("utf-8", "replace"))
+
+    @property
+    def titled(self) -> str:
+        """The path for a heading; its field keeps what was typed."""
+        return masked(self.path)
 
     @property
     def text(self) -> str:
@@ -126,6 +132,7 @@ class ProposalForm:
         checks: list[Callable[[], object]] = [
             lambda: drafts.check_description(trim(self.description)),
             lambda: drafts.check_content(self.content, rules_of(self.agent_id)),
+            lambda: drafts.check_words(**self._written()),
         ]
         for one in checks:
             try:
@@ -134,9 +141,21 @@ class ProposalForm:
                 self.refuse(error)
         return self.check_files() and not self.errors
 
+    def _written(self) -> dict[str, str]:
+        """Everything in which no credential may stand, by the service's name of the place."""
+        files = {row.path.strip(): row.text for row in self.files}
+        fields = {
+            place: getattr(self, field) for place, field in _PLACES.items() if place != "skill-description"
+        }
+        return {"support-file-path": "\n".join(files), **files, **fields}
+
     def refuse(self, error: AppError) -> None:
         """Show a service's refusal beside its field, else above the form."""
-        where = _FIELDS.get(error.code)
+        place = getattr(error, "facts", {}).get("place", "")
+        where = _FIELDS.get(error.code) or _PLACES.get(place)
+        for row in self.files:
+            if place and row.path.strip() == place:
+                row.problem = error.message
         for problem in getattr(error, "problems", None) or []:
             for row in self.files:
                 if row.path.strip() == problem["path"]:
@@ -147,6 +166,14 @@ class ProposalForm:
             self.refusal, self.refusal_code = error.message, error.code
 
 
+_PLACES = {
+    "skill-name": "name",
+    "description": "description",
+    "skill-description": "content",
+    bundle.DRAFT_NAME: "content",
+    "goal": "goal",
+    "evidence": "evidence",
+}
 _FIELDS = {
     "name-blank": "name",
     "name-without-key": "name",

@@ -218,7 +218,8 @@ def refusals_recorded(caller: Caller, action: str, proposal_id: str) -> Iterator
         audit.record(
             caller,
             f"proposal.{action}",
-            subject=storable(proposal_id),
+            # What was typed as an id and is none here may be anything, a token too.
+            subject=storable(proposal_id)[:121] if found else "",
             outcome="refused",
             agent_id=agent_id,
             digest=digest,

@@ -163,6 +163,9 @@ def _candidates(
         kept.folders.pop(folder, None)
         return
     except OSError as error:
+        if rel and isinstance(error, PermissionError):
+            invalid.append(Invalid(rel, "no-permission"))
+            return
         raise FileProblem("io", folder, reason=error.strerror or "") from error
     for entry in entries:
         below = f"{rel}/{entry.name}" if rel else entry.name
@@ -179,6 +182,9 @@ def _candidates(
             info = os.lstat(file)
         except FileNotFoundError:
             info = None
+        except PermissionError:
+            invalid.append(Invalid(below, "no-permission"))
+            continue
         except OSError as error:
             raise FileProblem("io", file, reason=error.strerror or "") from error
         if info is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from openclaw_web.linematch import matching_runs
-from workshop import bundle, live, safefiles, sentences, supportpaths, targets
+from workshop import bundle, masks, safefiles, sentences, supportpaths, targets
 from workshop.desks import Desk
 from workshop.errors import FileProblem
 from workshop.models import Proposal
@@ -24,20 +24,56 @@ MIN_LIVE_LINES = 6
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """`code` is stable, `risk` asks for a second yes at apply, `path` the file it is about (empty: the whole)."""
+    """`code` is stable, `risk` asks for a second yes at apply, `path` the file it is about (empty: the whole);
+    what `blocks` cannot be applied at all."""
 
     code: str
     sentence: str
     risk: bool = False
     path: str = ""
+    blocks: bool = False
 
 
 def warnings(desk: Desk, proposal: Proposal, stored: Bundle) -> list[Notice]:
     """Everything worth a look that is no scan finding."""
     found = [*_draft_warnings(stored), *_path_warnings(stored)]
     if proposal.kind == Proposal.Kind.UPDATE:
-        found += _loss_warnings(desk, proposal, stored)
+        found += [*_mask_warnings(desk, proposal, stored), *_loss_warnings(desk, proposal, stored)]
     return found
+
+
+def _mask_warnings(desk: Desk, proposal: Proposal, stored: Bundle) -> list[Notice]:
+    """Files in which a mask would replace a real value."""
+    texts = [(bundle.SKILL_NAME, bundle.render_skill(stored.text))]
+    texts += [(file.path, file.text) for file in stored.support]
+    found = []
+    for path, text in texts:
+        if not masks.MASK.search(text):
+            continue
+        lines = masks.lines_masked(_live_text(desk, f"{proposal.target_dir}/{path}"), text)
+        if lines:
+            sentence = _(
+                "Line %(line)s of %(path)s would replace a value by the mask that hid it. Leave the line as it "
+                "stands, or name a variable."
+            ) % {"line": lines[0], "path": path}
+            found.append(Notice("mask-written-back", sentence, path=path, blocks=True))
+    return found
+
+
+def _live_text(desk: Desk, rel: str) -> str:
+    """A live file's text; empty where there is none to be read."""
+    try:
+        found = safefiles.read_file(desk.root.resolve(), rel, limit=targets.MAX_LIVE_BYTES, links=None)
+    except (FileProblem, FileNotFoundError):
+        return ""
+    return found.data.decode(errors="replace")
+
+
+def require_no_masks(desk: Desk, proposal: Proposal, stored: Bundle) -> None:
+    """Refuse to write a mask over a real value, whoever says yes to it. Raises WorkshopError `mask-written-back`."""
+    if proposal.kind == Proposal.Kind.UPDATE:
+        for notice in _mask_warnings(desk, proposal, stored):
+            raise sentences.refuse(notice.code, notice.sentence)
 
 
 def _draft_warnings(stored: Bundle) -> list[Notice]:
@@ -82,14 +118,8 @@ def _path_warnings(stored: Bundle) -> list[Notice]:
 
 
 def _loss_warnings(desk: Desk, proposal: Proposal, stored: Bundle) -> list[Notice]:
-    file = targets.skill_file(proposal.target_dir)
-    try:
-        data = safefiles.read_file(
-            desk.root.resolve(), file, limit=live.MAX_SKILL_FILE_BYTES, links=None
-        ).data
-    except (FileProblem, FileNotFoundError):
-        return []
-    before = [line for line in bundle.read(data.decode(errors="replace")).body.splitlines() if line.strip()]
+    live_text = _live_text(desk, targets.skill_file(proposal.target_dir))
+    before = [line for line in bundle.read(live_text).body.splitlines() if line.strip()]
     after = [line for line in bundle.read(stored.text).body.splitlines() if line.strip()]
     if len(before) < MIN_LIVE_LINES:
         return []

@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from openclaw_web.credentials import TOKENS
+
 CRITICAL, WARN = "critical", "warn"
 ONCE, EVERY = "once", "every"
 
@@ -58,15 +60,6 @@ def _pattern(pattern: str, flags: int = 0) -> Find:
     return find
 
 
-_TOKENS = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"sk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}"
-    r"|gh[pousr]_[A-Za-z0-9]{20,}"
-    r"|github_pat_[A-Za-z0-9_]{20,}"
-    r"|xox[baprs]-[A-Za-z0-9-]{20,}"
-    r"|AIza[A-Za-z0-9_-]{35}"
-    r")"
-)
 _PEM_BEGIN = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY)-----")
 PEM_BODY = 48
 
@@ -81,7 +74,7 @@ def _private_keys(text: str) -> Iterator[int]:
 
 
 def _secrets(text: str) -> Iterator[int]:
-    yield from sorted([*(match.start() for match in _TOKENS.finditer(text)), *_private_keys(text)])
+    yield from sorted([*(match.start() for match in TOKENS.finditer(text)), *_private_keys(text)])
 
 
 _EXEC_NAMES = "exec|execSync|spawn|spawnSync|execFile|execFileSync"

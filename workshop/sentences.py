@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from gateway.errors import UNAVAILABLE
+from openclaw_web.credentials import masked
 from workshop.config import MAX_DESCRIPTION_BYTES
 from workshop.errors import FileProblem, WorkshopError
 from workshop.models import Proposal
@@ -51,7 +52,7 @@ def support_refusal(refusal: Refusal) -> str:
         ),
         "too-many-files": _("%(size)s files; %(limit)s are allowed. Leave some of them out."),
     }[refusal.code]
-    return text % facts
+    return masked(text % facts)
 
 
 def support_error(refusals: list[Refusal]) -> WorkshopError:
@@ -121,11 +122,27 @@ def autonomous_too_long(size: int, limit: int) -> WorkshopError:
 
 
 def literal_secret(place: str) -> WorkshopError:
-    return refuse(
+    """`place`: a file's path, or a name of `drafts.check_secrets` and `check_words`; `facts` hold it."""
+    named = {
+        "support-file-path": _("the path of a file"),
+        "skill-name": _("the name"),
+        "description": _("the description"),
+        "skill-description": _("the description in the block of keys"),
+        "goal": _("the goal"),
+        "evidence": _("the evidence"),
+        "reason": _("the reason"),
+        "instructions": _("the request"),
+        "remark": _("the remark"),
+        "correlation_id": "correlationId",
+        "session_key": "sessionKey",
+    }
+    error = refuse(
         "literal-secret",
         _("A credential is written out in %(place)s. Take it out and name a variable instead.")
-        % {"place": place},
+        % {"place": named.get(place, place)},
     )
+    error.facts = {"place": place}
+    return error
 
 
 def over_max_pending(pending: int, quarantined: int, limit: int, agent_id: str) -> WorkshopError:

@@ -239,7 +239,7 @@ def test_a_literal_credential_is_refused_and_named_by_place_only(two_agents, rev
     token = "ghp_" + "a1B2" * 9
     answer = reviewer.post(reverse("workshop:new"), {**NEW, "goal": f"use {token}"})
     assert answer.status_code == 422
-    assert "A credential is written out in goal" in answer.content.decode()
+    assert "A credential is written out in the goal" in answer.content.decode()
     assert not Proposal.objects.exists()
 
 

@@ -112,14 +112,18 @@ def invalid_sentence(item: live.Invalid) -> str:
     facts = {"line": item.line, "detail": item.detail, "limit": live.MAX_SKILL_FILE_BYTES}
     return {
         "symlink": _("Skipped: resolves to %(detail)s."),
-        "not-regular": _("Skipped: SKILL.md is not a regular file."),
-        "no-permission": _("SKILL.md cannot be read: no permission."),
+        "not-regular": _("Skipped: SKILL.md is not a regular file; put a plain text file there."),
+        "no-permission": _(
+            "SKILL.md or its folder may not be read by the account this site runs as; let it read them."
+        ),
         "missing": _("SKILL.md vanished while it was read."),
         "too-large": _("SKILL.md has more than %(limit)s bytes; move parts into other files."),
         "not-utf8": _("SKILL.md is not UTF-8 from line %(line)s on; save it as UTF-8."),
-        "no-block": _("SKILL.md has no block between two lines of --- at its start."),
+        "no-block": _(
+            "SKILL.md has no block between two lines of --- at its start; begin with one that has a description."
+        ),
         "invalid-yaml": _("The block of keys cannot be read at line %(line)s: %(detail)s."),
-        "no-description": _("The block of keys has no description."),
+        "no-description": _("The block of keys has no description; add one line “description: …”."),
         "over-limit": _("Left out: a folder holds %(detail)s skills at most."),
     }[item.code] % facts
 

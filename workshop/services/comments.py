@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from gateway.callers import WRITE, Caller
-from workshop import sentences
+from workshop import drafts, sentences
 from workshop.desks import load_proposal, open_desk
 from workshop.models import Comment
 from workshop.names import storable, trim
@@ -25,7 +25,7 @@ def add_comment(
     caller: Caller,
 ) -> Comment:
     """Remark on a line (from 1) of a file, on a file, or (without `path`) on the whole of the present
-    generation. Raises WorkshopError `comment-blank`, `comment-too-long`, `no-such-file`."""
+    generation. Raises WorkshopError `comment-blank`, `comment-too-long`, `no-such-file`, `literal-secret`."""
     caller.require_scope(WRITE)
     proposal = load_proposal(open_desk(agent_id, caller), proposal_id)
     text = trim(body)
@@ -37,6 +37,7 @@ def add_comment(
             _("The remark has %(size)s characters; %(limit)s are allowed.")
             % {"size": len(text), "limit": MAX_CHARACTERS},
         )
+    drafts.check_words(remark=text)
     known = {
         "",
         "PROPOSAL.md",

@@ -88,6 +88,7 @@ def _checked_apply(
 ) -> Proposal:
     desk = open_desk(agent_id, author.caller)
     require_may_decide(desk, author.caller)
+    drafts.check_words(reason=reason, correlation_id=correlation_id)
     proposal = load_proposal(desk, proposal_id)
     publishing.sweep(desk)
     if recovery.settle(desk, proposal) == "finished":
@@ -97,6 +98,7 @@ def _checked_apply(
     bound.require_moved(proposal)
     stored = bound.load_bundle(desk, proposal)
     _require_second_person(desk, proposal, author)
+    review.require_no_masks(desk, proposal, stored)
     if not acknowledged:
         review.require_no_risks(desk, proposal, stored)
     verdict = evaluations.judge(desk, proposal, stored)
@@ -258,6 +260,7 @@ def _close(
 ) -> Proposal:
     desk = open_desk(agent_id, author.caller)
     require_may_decide(desk, author.caller)
+    drafts.check_words(reason=reason, correlation_id=correlation_id)
     proposal = load_proposal(desk, proposal_id)
     with target_lock(desk, proposal.target_dir):
         proposal = load_proposal(desk, proposal_id)

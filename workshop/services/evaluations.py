@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from gateway.callers import WRITE, Caller
-from workshop import bundle, evaluators, live, safefiles, sentences, targets
+from workshop import bundle, drafts, evaluators, live, safefiles, sentences, targets
 from workshop.desks import Desk, load_proposal, open_desk, target_lock
 from workshop.errors import FileProblem
 from workshop.ledger import GATEWAY, Author, commit, deep_storable
@@ -46,6 +46,7 @@ def evaluate_proposal(
     """Run every evaluator and keep the result on the proposal. Returns it with the evaluation."""
     caller.require_scope(WRITE)
     desk, author = open_desk(agent_id, caller), Author(caller, door)
+    drafts.check_words(correlation_id=correlation_id)
     proposal = load_proposal(desk, proposal_id)
     bound.require_pending(proposal, _("Evaluating"))
     bound.require_revision(proposal, expected_revision_hash)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from gateway.callers import WRITE, Caller
 from gateway.errors import FORBIDDEN
-from workshop import sentences
+from workshop import drafts, sentences
 from workshop.desks import load_proposal, open_desk, target_lock
 from workshop.errors import WorkshopError
 from workshop.ledger import GATEWAY, Author, commit
@@ -36,6 +36,7 @@ def reject_quarantined(
             _("Only a person takes a proposal out of quarantine."), code="person-only", rpc_code=FORBIDDEN
         )
     desk, author = open_desk(agent_id, caller), Author(caller, door)
+    drafts.check_words(reason=reason)
     proposal = load_proposal(desk, proposal_id)
     with target_lock(desk, proposal.target_dir):
         proposal = load_proposal(desk, proposal_id)

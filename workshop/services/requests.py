@@ -18,7 +18,7 @@ from django_q.tasks import async_task
 from gateway import audit, deliveries
 from gateway.callers import WRITE, Caller
 from gateway.models import Delivery
-from workshop import sentences
+from workshop import drafts, sentences
 from workshop.desks import Desk, load_proposal, open_desk
 from workshop.errors import WorkshopError
 from workshop.models import Comment, LearningSession, Proposal, RevisionRequest
@@ -64,6 +64,7 @@ def request_revision(
     if not proposal.is_pending:
         raise sentences.refuse("not-pending", _("Only a pending proposal can be sent back for a revision."))
     bound.require_revision(proposal, expected_revision_hash)
+    drafts.check_words(instructions=instructions, session_key=session_key)
     target = open_desk(target_agent_id, caller) if target_agent_id is not None else desk
     key = full_session_key(session_key, target)
     text = compose(instructions, comments)

@@ -50,6 +50,7 @@ def revise_proposal(
         raise sentences.refuse(
             "nothing-to-revise", _("Say what to revise: text, files, description, goal or evidence.")
         )
+    drafts.check_words(correlation_id=correlation_id)
     publishing.sweep(desk)
     with target_lock(desk, proposal.target_dir):
         proposal = load_proposal(desk, proposal_id)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from gateway import faults
 from gateway.callers import Caller
-from workshop import sentences
+from workshop import drafts, sentences
 from workshop.desks import load_proposal, open_desk, target_lock
 from workshop.ledger import GATEWAY, Author, refusals_recorded
 from workshop.models import Event, Proposal, Rollback
@@ -35,6 +35,7 @@ def roll_back_proposal(
 
 def _roll_back(agent_id: str | None, proposal_id: str, reason: str | None, author: Author) -> Proposal:
     desk = open_desk(agent_id, author.caller)
+    drafts.check_words(reason=reason)
     require_may_decide(desk, author.caller)
     proposal = load_proposal(desk, proposal_id)
     with target_lock(desk, proposal.target_dir):

@@ -89,9 +89,14 @@ def _pending_actions(view: View, tray: Sequence[Remark], asked: Asked | None) ->
             )
         )
     found.append(_request(view, tray, asked))
-    if view.state.can_apply and not view.proposal.critical:
+    if view.state.can_apply and not view.proposal.critical and not _blocked(view):
         found.append(_apply(view, asked))
     return found
+
+
+def _blocked(view: View) -> str:
+    """Why applying would be refused whatever is said to it."""
+    return next((notice.sentence for notice in view.notices if notice.blocks), "")
 
 
 def _apply(view: View, asked: Asked | None) -> Action:
@@ -117,6 +122,8 @@ def apply_sentence(view: View) -> str:
         return view.problem.message if view.problem else ""
     if view.proposal.critical:
         return _("A critical finding blocks applying: have it revised, reject it or lock it away.")
+    if _blocked(view):
+        return _blocked(view)
     count = len([pair for pair in view.pairs if pair.change != "same"])
     written = ngettext("Applying writes %(n)d file", "Applying writes %(n)d files", count) % {"n": count}
     if view.proposal.kind == Proposal.Kind.CREATE:

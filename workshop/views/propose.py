@@ -12,6 +12,7 @@ from agents.roster import load_roster
 from gateway.access import role_required
 from gateway.callers import Caller, caller_of
 from gateway.errors import AppError
+from openclaw_web.credentials import masked
 from openclaw_web.htmx import render_page
 from workshop import bundle
 from workshop.config import MAX_DESCRIPTION_BYTES, rules_of
@@ -187,6 +188,9 @@ def _form_page(
         "workshop/form.html",
         {
             "form": form,
+            # For titles and keys; the field itself keeps what was typed.
+            "titled": masked(form.name),
+            "draft_key": masked(f"{form.agent_id}-{form.kind}-{form.name or 'new'}"),
             "view": view,
             "proposal": view.proposal if view else None,
             "newer": newer,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -22,6 +23,8 @@ from workshop.views import shown
 from workshop.views.actions import Asked
 from workshop.views.missing import gone_page
 from workshop.views.review import review_page
+
+_TAB = re.compile(rf"(?:(?:{'|'.join(shown.TABS)})/)?(?:\?(?:text=raw|file=\d{{1,3}}))?")
 
 
 @role_required("reviewer")
@@ -86,9 +89,7 @@ def drop(request: HttpRequest, proposal_id: str, remark_id: int) -> HttpResponse
 
 
 def _back(request: HttpRequest, proposal_id: str) -> str:
-    target = request.POST.get("back", "")
-    if target and url_has_allowed_host_and_scheme(
-        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    ):
-        return target
-    return reverse("workshop:proposal", args=[proposal_id])
+    """The tab that the form was opened on, nothing else that was posted as `back`."""
+    here = reverse("workshop:proposal", args=[proposal_id])
+    tab = _TAB.fullmatch(request.POST.get("back", "").removeprefix(here))
+    return here + tab[0] if tab else here

@@ -87,8 +87,8 @@ def default_tab(view: View) -> str:
 
 def tabs_of(view: View, current: str) -> list[Tab]:
     proposal = view.proposal
-    grave = proposal.critical + len([notice for notice in view.notices if notice.risk])
-    light = proposal.warnings + len([notice for notice in view.notices if not notice.risk])
+    grave = proposal.critical + len([notice for notice in view.notices if notice.risk or notice.blocks])
+    light = proposal.warnings + len(view.notices) + proposal.critical - grave
     counts = {
         "files": (len(view.pairs), ""),
         "checks": (grave + light, "bad" if grave else "warn"),
