@@ -24,10 +24,12 @@ def skill(folder: Path, name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def looker():
+def looker(tmp_path_factory):
     """A process that is not root, and the folder of agent `main`'s skills in its world."""
     # Not below pytest's own folder: that is closed to everybody else.
     top = Path(tempfile.mkdtemp(prefix="openclaw-web-unreadable-"))
+    # The first world of a run is the one that later ones are copied from, and this one goes away.
+    environment(tmp_path_factory.mktemp("migrated"))
     env = environment(top)
     skills = top / "openclaw/agents/main/agent/workshop-skills"
     skill(skills, "good")
