@@ -111,6 +111,7 @@ def test_a_row_is_pulled_in_for_an_earlier_moment_and_never_pushed_out():
     assert not wake("gateway.test", now)  # a paused row stays paused
 
 
+@pytest.mark.django_db(transaction=True)  # the scheduler closes connections that are in a transaction
 def test_what_is_due_is_sent_once_at_its_second():
     row = ensure_schedule("gateway.test", "gateway.tasks.forget", minutes=60)
     due = timezone.now() - timedelta(seconds=1)
@@ -122,6 +123,7 @@ def test_what_is_due_is_sent_once_at_its_second():
     assert Schedule.objects.get(pk=row.pk).next_run == due + timedelta(minutes=60)
 
 
+@pytest.mark.django_db(transaction=True)  # the scheduler closes connections that are in a transaction
 def test_a_row_that_cannot_be_read_does_not_hold_up_what_is_due_beside_it():
     past = timezone.now() - timedelta(minutes=1)
     bad = Schedule(
