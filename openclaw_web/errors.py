@@ -1,8 +1,11 @@
-"""Calm answers where there is no page: in the reader's language, with the request id, without JavaScript."""
+"""Calm answers where there is no page: in the reader's language, with the request id, without JavaScript.
+
+Programs (everything below `/api/`) get the same in the one shape that they read, `{"ok": false, "error": …}`.
+"""
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template import loader
 from django.utils.html import format_html
@@ -11,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import requires_csrf_token
 
 from gateway.callers import role_of
+from gateway.errors import FORBIDDEN, INVALID_REQUEST, UNAVAILABLE
 
 TEMPLATE = "openclaw_web/error.html"
 
@@ -69,12 +73,16 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """The one page for faults. It asks neither the database nor the session: they may be what is broken."""
     title = _("Something went wrong on the server")
+    if _is_program(request):
+        return _told(
+            request, 500, title, _("Tell an administrator the number %(id)s.") % {"id": _request_id(request)}
+        )
     says = _("It was not you. Try again; if it stays, tell an administrator the number below.")
     context = {
         "status": 500,
         "title": title,
         "says": says,
-        "request_id": getattr(request, "request_id", ""),
+        "request_id": _request_id(request),
         "LANGUAGE_CODE": get_language(),
         "reading": {
             "direction": "rtl" if get_language_bidi() else "ltr",
@@ -95,12 +103,28 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return HttpResponse(page, status=500)
 
 
+def _is_program(request: HttpRequest) -> bool:
+    return request.path_info.startswith("/api/")
+
+
+def _request_id(request: HttpRequest) -> str:
+    return getattr(request, "request_id", "")
+
+
+def _told(request: HttpRequest, status: int, title: str, says: str) -> JsonResponse:
+    code = {403: FORBIDDEN, 500: UNAVAILABLE}.get(status, INVALID_REQUEST)
+    error = {"code": code, "message": f"{title}. {says}", "details": {"requestId": _request_id(request)}}
+    return JsonResponse({"ok": False, "error": error}, status=status)
+
+
 def _page(request: HttpRequest, status: int, title: str, says: str, **more: bool) -> HttpResponse:
+    if _is_program(request):
+        return _told(request, status, title, says)
     context = {
         "status": status,
         "title": title,
         "says": says,
-        "request_id": getattr(request, "request_id", ""),
+        "request_id": _request_id(request),
         "LANGUAGE_CODE": get_language(),
         **more,
     }

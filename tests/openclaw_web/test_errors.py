@@ -5,6 +5,7 @@ from django.test import Client
 from django.utils import translation
 
 from gateway.models import User
+from gateway.tokens import make_token
 from openclaw_web import errors
 
 pytestmark = pytest.mark.django_db
@@ -87,3 +88,25 @@ def test_a_raising_view_answers_500_once_and_names_the_request(client, people, m
     assert answer.status_code == 500
     assert "secret detail" not in answer.content.decode()
     assert answer["X-Request-Id"] in answer.content.decode()
+
+
+def test_a_program_gets_its_own_shape_instead_of_a_page(client, shell, monkeypatch, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    _token, secret = make_token("of a test", scopes=["operator.read"], caller=shell)
+    bearer = {"Authorization": f"Bearer {secret}"}
+    answer = client.post("/api/rpc/health", "x" * 1001, content_type="application/json", headers=bearer)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "INVALID_REQUEST")
+    answer = client.post("/api/no/such/door")
+    assert (answer.status_code, answer.json()["ok"]) == (404, False)
+
+    def break_it(*_args):
+        raise RuntimeError("secret in the traceback")
+
+    monkeypatch.setattr("gateway.views._caller", break_it)
+    client.raise_request_exception = False
+    answer = client.post("/api/rpc/health", "{}", content_type="application/json")
+    assert answer.status_code == 500
+    error = answer.json()["error"]
+    assert (error["code"], error["details"]) == ("UNAVAILABLE", {"requestId": answer["X-Request-Id"]})
+    assert answer["X-Request-Id"] in error["message"]
+    assert "secret" not in answer.content.decode()
