@@ -37,11 +37,21 @@ class Transport(Protocol):
         """Tries once. Raises nothing that a peer can cause."""
 
 
+# Purposes whose message is the first of a session of its own.
+_BEGINNINGS: set[str] = set()
+
+
+def begin_session_for(purpose: str) -> None:
+    """Messages of this purpose begin their session: the `openclaw` program makes it before it sends."""
+    _BEGINNINGS.add(purpose)
+
+
 class Program:
     """The `openclaw` program: `gateway call sessions.send` with the dedupe key as idempotency key.
 
     `sessions.send`, not `chat.send`, because the second makes a session that is missing, and a message
-    must never land in another session than the one it is for.
+    must never land in another session than the one it is for. A message that begins its session is preceded
+    by `sessions.create` without words: that may be done twice, while words given to it would arrive twice.
     """
 
     name = "openclaw"
@@ -50,16 +60,24 @@ class Program:
         return self._program() is not None
 
     def send(self, delivery: Delivery) -> Sent:
+        if delivery.purpose in _BEGINNINGS:
+            named = {"agentId": delivery.agent_id, "key": delivery.session_key}
+            made = self._call("sessions.create", named)
+            if made.outcome != DELIVERED:
+                return made
         params = {
             "key": delivery.session_key,
             "message": delivery.text,
             "idempotencyKey": delivery.dedupe_key,
         }
+        return self._call("sessions.send", params)
+
+    def _call(self, method: str, params: dict[str, str]) -> Sent:
         command = [
             self._program() or settings.OPENCLAW_BIN,
             "gateway",
             "call",
-            "sessions.send",
+            method,
             "--params",
             json.dumps(params, ensure_ascii=False),
             "--json",
@@ -76,7 +94,7 @@ class Program:
             )
         except OSError as error:
             return Sent(FAILED, _("The program could not be started: %(why)s") % {"why": error.strerror})
-        return _read_answer(done.returncode, done.stdout, done.stderr)
+        return _read_answer(done.returncode, done.stdout, done.stderr, made=method == "sessions.create")
 
     @staticmethod
     def _program() -> str | None:
@@ -113,11 +131,14 @@ def transport_for(delivery: Delivery) -> Transport | None:
     return next((transport for transport in TRANSPORTS if transport.serves(delivery)), None)
 
 
-def _read_answer(status: int, out: bytes, err: bytes) -> Sent:
+def _read_answer(status: int, out: bytes, err: bytes, *, made: bool = False) -> Sent:
+    """`made`: a session was asked for, which answers `ok` and starts nothing."""
     answer = _json_in(out)
     if status < 0:
         return Sent(UNKNOWN, _("The program was ended by signal %(signal)s.") % {"signal": -status})
     if status == 0 and isinstance(answer, dict) and answer.get("status") in ("started", "ok", "in_flight"):
+        return Sent(DELIVERED)
+    if made and status == 0 and isinstance(answer, dict) and answer.get("ok") is True:
         return Sent(DELIVERED)
     reason = ""
     if isinstance(answer, dict) and isinstance(answer.get("error"), dict):

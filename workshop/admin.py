@@ -201,6 +201,16 @@ class AgentDeskAdmin(admin.ModelAdmin):
     list_editable = ("approval_policy", "two_person")
 
 
-admin.site.register(models.CollectionReview, ReadOnly)
-admin.site.register(models.ReviewState, ReadOnly)
+@admin.register(models.CollectionReview)
+class CollectionReviewAdmin(ReadOnly):
+    list_display = ("review_id", "owner_agent_id", "at", "backup_id")
+    list_filter = ("owner_agent_id",)
+
+
+@admin.register(models.ReviewState)
+class ReviewStateAdmin(ReadOnly):
+    list_display = ("kind", "key", "data", "updated_at")
+    list_filter = ("kind",)
+
+
 admin.site.register(models.LearningSession, ReadOnly)

@@ -116,6 +116,22 @@ def put_event(connection, made, number, kind, payload=None, revision="0" * 64):
     )
 
 
+def put_curator_state(connection, state):
+    """The curator's state as the peer keeps it: one JSON text (read in its package, 2026.9.6)."""
+    connection.execute(
+        "create table if not exists config_machine_state "
+        "(state_key text primary key, value_json text not null, updated_at_ms integer not null)"
+    )
+    text = state if isinstance(state, str) else json.dumps(state)
+    connection.execute(
+        "insert or replace into config_machine_state values ('skills.curatorState', ?, 1)", (text,)
+    )
+    connection.execute(
+        "insert or replace into config_machine_state values ('other', '{\"token\": \"not ours\"}', 1)"
+    )
+    connection.commit()
+
+
 # -- backups
 
 

@@ -1,6 +1,7 @@
 """Every legacy shape as a fixture tree: what is found, what `--fix` makes of it, and that a second run changes
 no byte and no row."""
 
+import copy
 import json
 import os
 import shutil
@@ -18,9 +19,9 @@ from workshop import targets
 from workshop.doctor import examine
 from workshop.errors import WorkshopError
 from workshop.hashes import sha256
-from workshop.models import CollectionReview, Event, ImportRun, Proposal, Rollback, SkillUsage
+from workshop.models import CollectionReview, Event, ImportRun, Proposal, ReviewState, Rollback, SkillUsage
 from workshop.names import from_iso
-from workshop.queries import desk
+from workshop.queries import desk, wire
 from workshop.queries.files import generation_bundle
 from workshop.services import decisions, proposals, revisions, rollbacks
 
@@ -65,6 +66,27 @@ def legacy(state, name, agent="main"):
 
 def live(state, name, agent="main"):
     return state / f"agents/{agent}/agent/workshop-skills" / name
+
+
+CURATOR = {
+    "lastAttemptAtMs": 1_788_000_000_000,
+    "lastSuccessAtMs": 1_787_000_000_000,
+    "lastError": "the model was away",
+    "lastResult": {
+        "collectionReviews": {"c" * 64: {"attemptedAtMs": 5, "succeededAtMs": 6}},
+        "experienceReviews": {
+            "e" * 64: {"attemptedAtMs": 7, "outcome": "proposed", "proposalId": ONE},
+            "f" * 64: {"attemptedAtMs": 8, "outcome": "failed", "error": "no transcript"},
+        },
+    },
+}
+REVIEWED = {
+    "lastAttemptAtMs": 1_788_000_000_000,
+    "lastSuccessAtMs": 1_787_000_000_000,
+    "lastError": "the model was away",
+    "collectionReview": CURATOR["lastResult"]["collectionReviews"],
+    "experienceReview": CURATOR["lastResult"]["experienceReviews"],
+}
 
 
 def test_with_nothing_to_do_it_says_so_and_changes_no_byte(state):
@@ -510,6 +532,7 @@ def test_a_real_database_is_copied_with_its_sequence_numbers(state):
         written_names_json="[]",
         dropped_json="[]",
     )
+    old.put_curator_state(connection, CURATOR)
     path = state / "state/openclaw.sqlite"
     before = (path.read_bytes(), sorted(p.name for p in path.parent.iterdir()))
     examine(fix=True)
@@ -523,6 +546,7 @@ def test_a_real_database_is_copied_with_its_sequence_numbers(state):
         "events": 3,
         "usage": 1,
         "reviews": 1,
+        "review_states": 4,
     }
     assert (path.read_bytes(), sorted(p.name for p in path.parent.iterdir())) == before
     fresh = proposals.create_proposal("main", name="Next", description="d", content="x", caller=ME)
@@ -532,6 +556,35 @@ def test_a_real_database_is_copied_with_its_sequence_numbers(state):
     examine(fix=True)
     assert SkillUsage.objects.get().use_count == 5
     assert Proposal.objects.count() == 3
+    connection.close()
+
+
+def test_the_state_of_reviews_follows_the_peer_and_the_curator_answers_it(state):
+    connection = old.peer_database(state)
+    old.put_curator_state(connection, CURATOR)
+    examine(fix=True)
+    status = wire.curator_status(ME, live_inventory=True)
+    assert {name: status[name] for name in REVIEWED} == REVIEWED
+    newer = copy.deepcopy(CURATOR)
+    newer["lastResult"]["experienceReviews"]["e" * 64] = {"attemptedAtMs": 9, "outcome": "nothing"}
+    old.put_curator_state(connection, newer)
+    examine(fix=True)
+    status = wire.curator_status(ME, live_inventory=False)
+    assert status["experienceReview"]["e" * 64] == {"attemptedAtMs": 9, "outcome": "nothing"}
+    assert ReviewState.objects.count() == 4
+    assert "not ours" not in str(list(ReviewState.objects.values()))
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["no json", "[]", '{"lastResult": []}', '{"lastResult": {"experienceReviews": [1]}}']
+)
+def test_a_state_of_reviews_that_cannot_be_read_is_left_alone(state, text):
+    connection = old.peer_database(state)
+    old.put_curator_state(connection, text)
+    examine(fix=True)
+    status = wire.curator_status(ME, live_inventory=True)
+    assert (status["collectionReview"], status["experienceReview"]) == ({}, {})
     connection.close()
 
 

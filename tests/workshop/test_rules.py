@@ -351,6 +351,49 @@ def test_a_learning_message_without_a_way_out_stays_open(two_agents, person, set
     assert Delivery.objects.get(pk=session.delivery_id).received_at is None
 
 
+def test_learning_makes_its_session_before_it_sends_and_may_do_so_twice(
+    two_agents, person, settings, tmp_path
+):
+    """What a real one answers (2026.9.6): `sessions.send` refuses a session that is not there."""
+    calls, there = tmp_path / "calls", tmp_path / "there"
+    script = tmp_path / "openclaw-program"
+    script.write_text(
+        f'#!/bin/sh\nprintf "%s %s\\n" "$3" "$5" >> {calls}\n'
+        f'case $3 in sessions.create) touch {there}; echo \'{{"ok": true, "runStarted": false}}\';;\n'
+        f'*) test -e {there} || {{ echo \'{{"ok": false, "error": {{"message": "session not found"}}}}\'; exit 1; }}\n'
+        'echo \'{"status": "started"}\';; esac\n'
+    )
+    script.chmod(0o755)
+    settings.OPENCLAW_BIN = str(script)
+    session = requests.learn_from_conversations("ops", caller=person)
+    assert tasks.open_session(session.pk) == "delivered"
+    create, send = (line.split(" ", 1) for line in calls.read_text().splitlines())
+    assert (create[0], json.loads(create[1])) == (
+        "sessions.create",
+        {"agentId": "ops", "key": session.session_key},
+    )
+    sent = json.loads(send[1])
+    assert (send[0], sent["key"], sent["message"][:16]) == (
+        "sessions.send",
+        session.session_key,
+        "Learn from our p",
+    )
+    assert sent["idempotencyKey"] == Delivery.objects.get().dedupe_key
+
+
+def test_a_session_that_cannot_be_made_gets_no_message(two_agents, person, settings, tmp_path):
+    script = tmp_path / "openclaw-program"
+    script.write_text(
+        f'#!/bin/sh\necho "$3" >> {tmp_path}/calls\necho \'{{"ok": false, "error": {{"message": "no such agent"}}}}\'; exit 1\n'
+    )
+    script.chmod(0o755)
+    settings.OPENCLAW_BIN = str(script)
+    session = requests.learn_from_conversations("ops", caller=person)
+    assert tasks.open_session(session.pk) == "failed"
+    assert (tmp_path / "calls").read_text() == "sessions.create\n"
+    assert Delivery.objects.get().error == "no such agent"
+
+
 # -- use
 
 

@@ -6,10 +6,12 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from agents.roster import load_roster
 from gateway.models import Delivery
 from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file
-from workshop.models import AgentDesk, LearningSession, SkillUsage
+from workshop.models import AgentDesk, CollectionReview, LearningSession, ReviewState, SkillUsage
 from workshop.queries.curation import curation
+from workshop.queries.reviews import review_key
 
 pytestmark = pytest.mark.django_db
 
@@ -226,3 +228,45 @@ def test_a_skill_page_leads_to_its_proposals(two_agents, viewer, person):
     html = viewer.get(reverse("workshop:skill", args=["main", "trip"])).content.decode()
     assert reverse("workshop:proposal", args=[made.pk]) in html
     assert TRIP.split("\n")[0].lstrip("# ") in html
+
+
+def test_the_curator_page_draws_every_review_that_is_stored(two_agents, reviewer, person):
+    made = propose(person, name="late-trains")
+    main = next(agent for agent in load_roster().agents if agent.id == "main")
+    at = 1_788_000_000_000
+    states = {
+        ("last", ""): {"lastAttemptAtMs": at, "lastSuccessAtMs": None, "lastError": "the model was away"},
+        ("collection", review_key(main)): {"attemptedAtMs": at},
+        ("experience", review_key(main)): {
+            "attemptedAtMs": at,
+            "outcome": "proposed",
+            "proposalId": made.pk,
+            "usage": {"inputTokens": 12_000, "cachedInputTokens": 300, "outputTokens": 45},
+        },
+        ("experience", "f" * 64): {"attemptedAtMs": at, "outcome": "failed", "error": "no transcript"},
+    }
+    for (kind, key), data in states.items():
+        ReviewState.objects.create(kind=kind, key=key, data=data)
+    CollectionReview.objects.create(
+        review_id="r1",
+        owner_agent_id="main",
+        create_time_ms=at,
+        kept_names=["a", "b"],
+        written_names=["c"],
+        dropped=[{"name": "d", "reason": "says the same as c"}],
+    )
+    page = reviewer.get(reverse("workshop:curator"))
+    text = text_of(page)
+    assert "failed the model was away" in text
+    assert "running Collection review main" in text
+    assert "proposed Experience review main Create late-trains 12,345 tokens" in text
+    assert reverse("workshop:proposal", args=[made.pk]) in page.content.decode()
+    assert "failed Experience review a workspace of no agent here ffffffff no transcript" in text
+    assert "2 kept, 1 written, 1 dropped Written: c Dropped: d — says the same as c" in text
+    ops = text_of(reviewer.get(reverse("workshop:curator") + "?agent=ops"))
+    assert "Experience review" not in ops
+    assert "No review is recorded." in ops
+
+
+def test_limits_are_numbers_a_person_can_read(two_agents, reviewer):
+    assert "40,000 bytes at most" in text_of(reviewer.get(reverse("workshop:curator")))

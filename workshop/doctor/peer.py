@@ -23,10 +23,12 @@ from gateway import faults
 from workshop.doctor.base import Ward
 from workshop.doctor.importing import NotARecord, checked, import_proposal, infer_owner
 from workshop.hashes import sha256
-from workshop.models import CollectionReview, Event, ImportRun, Proposal, SkillUsage
+from workshop.ledger import deep_storable
+from workshop.models import CollectionReview, Event, ImportRun, Proposal, ReviewState, SkillUsage
 from workshop.names import from_iso, storable
 
 Rows = list[dict[str, Any]]
+CURATOR_STATE = "skills.curatorState"
 
 
 def database(ward: Ward) -> Path:
@@ -58,12 +60,14 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
 
 
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    found = connection.execute("select 1 from sqlite_master where type = 'table' and name = ?", (name,))
+    return found.fetchone() is not None
+
+
 def rows_of(connection: sqlite3.Connection, table: str, order: str) -> Rows:
     """All rows of a table; none where it does not exist. `table` and `order` are our own words."""
-    known = connection.execute(
-        "select 1 from sqlite_master where type = 'table' and name = ?", (table,)
-    ).fetchone()
-    if known is None:
+    if not has_table(connection, table):
         return []
     return [dict(row) for row in connection.execute(f"select * from {table} order by {order}")]  # noqa: S608
 
@@ -84,6 +88,7 @@ def check_peer(ward: Ward) -> None:
                 "rollbacks": rows_of(connection, "skill_workshop_proposal_rollbacks", "proposal_id"),
                 "usage": rows_of(connection, "skill_usage", "skill_file"),
                 "reviews": rows_of(connection, "skill_workshop_collection_reviews", "create_time"),
+                "review_states": _curator_state(connection),
             }
     except (sqlite3.DatabaseError, OSError) as error:
         ward.note("peer-unreadable", _("OpenClaw's database cannot be read: %(why)s.") % {"why": error}, path)
@@ -118,6 +123,8 @@ def _import(ward: Ward, tables: dict[str, Rows], source: str) -> Counter[str]:
         counts["usage"] += _import_usage(row)
     for row in tables["reviews"]:
         counts["reviews"] += _import_review(row)
+    for row in tables["review_states"]:
+        counts["review_states"] += _import_review_state(row)
     return counts
 
 
@@ -243,3 +250,45 @@ def _import_review(row: dict[str, Any]) -> int:
         },
     )
     return int(made)
+
+
+def _curator_state(connection: sqlite3.Connection) -> Rows:
+    """The curator's state as rows of `ReviewState`: the peer keeps it as one JSON text in a table of its own."""
+    if not has_table(connection, "config_machine_state"):
+        return []
+    found = connection.execute(
+        "select value_json from config_machine_state where state_key = ?", (CURATOR_STATE,)
+    ).fetchone()
+    try:
+        state = json.loads(found["value_json"]) if found else None
+    except ValueError:
+        return []
+    if not isinstance(state, dict):
+        return []
+    result = state.get("lastResult")
+    result = result if isinstance(result, dict) else {}
+    last = {name: state.get(name) for name in ("lastAttemptAtMs", "lastSuccessAtMs", "lastError")}
+    rows: Rows = [{"kind": ReviewState.Kind.LAST, "key": "", "data": last}]
+    kinds = {
+        "collectionReviews": ReviewState.Kind.COLLECTION,
+        "experienceReviews": ReviewState.Kind.EXPERIENCE,
+    }
+    for name, kind in kinds.items():
+        reviews = result.get(name)
+        for key, data in (reviews if isinstance(reviews, dict) else {}).items():
+            if isinstance(data, dict):
+                rows.append({"kind": kind, "key": key, "data": data})
+    return rows
+
+
+def _import_review_state(row: dict[str, Any]) -> int:
+    """Take over what the peer says now; returns whether that is new."""
+    data = deep_storable(row["data"])
+    ours, made = ReviewState.objects.get_or_create(
+        kind=row["kind"], key=storable(row["key"]), defaults={"data": data}
+    )
+    if made or ours.data == data:
+        return int(made)
+    ours.data, ours.updated_at = data, timezone.now()
+    ours.save()
+    return 1

@@ -1,5 +1,7 @@
 """Usage, reviews and what was imported from a real OpenClaw."""
 
+from datetime import UTC, datetime
+
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -29,7 +31,7 @@ class SkillUsage(models.Model):
 
 
 class CollectionReview(models.Model):
-    """A finished review of an agent's whole collection, from the peer."""
+    """A finished review of an agent's whole collection, from the peer. `dropped`: ``{"name", "reason"}`` each."""
 
     review_id = models.CharField(_("review"), max_length=200, primary_key=True)
     owner_agent_id = models.CharField(_("agent"), max_length=128)
@@ -47,20 +49,32 @@ class CollectionReview(models.Model):
     def __str__(self) -> str:
         return self.review_id
 
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.create_time_ms / 1000, UTC)
+
 
 class ReviewState(models.Model):
-    """Outcome of experience reviews of one workspace, as the curator reports it."""
+    """What the peer keeps about its reviews, as `skills.curator.status` reports it: the reviews of collections
+    before they became automations, the outcome of experience reviews, and (one row, `key` empty) the last try."""
 
-    workspace = models.TextField(_("workspace"), unique=True)
+    class Kind(models.TextChoices):
+        LAST = "last", _("last try")
+        COLLECTION = "collection", _("collection review")
+        EXPERIENCE = "experience", _("experience review")
+
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind, default=Kind.EXPERIENCE)
+    key = models.TextField(_("key"), blank=True, help_text=_("A hash of agent and workspace."))
     data = models.JSONField(_("outcome"), default=dict)
     updated_at = models.DateTimeField(_("at"), default=timezone.now)
 
     class Meta:
-        verbose_name = _("experience review")
-        verbose_name_plural = _("experience reviews")
+        verbose_name = _("state of reviews")
+        verbose_name_plural = _("states of reviews")
+        constraints = [models.UniqueConstraint(fields=["kind", "key"], name="review_state_once")]
 
     def __str__(self) -> str:
-        return self.workspace
+        return f"{self.kind} {self.key[:8]}".strip()
 
 
 class LearningSession(models.Model):

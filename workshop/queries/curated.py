@@ -23,8 +23,9 @@ from workshop.errors import FileProblem
 from workshop.hashes import js_string
 from workshop.ledger import position
 from workshop.locks import lock_name
-from workshop.models import Proposal, ReviewState, SkillUsage
+from workshop.models import Proposal, SkillUsage
 from workshop.names import utf8
+from workshop.queries.reviews import review_status
 
 _USES = Prepared(
     lambda: SkillUsage.objects.order_by().values_list("skill_file", "last_used_at_ms", "use_count")
@@ -75,11 +76,7 @@ def curator_status(caller: Caller, *, live_inventory: bool) -> Encoded:
         texts.append(line.text if used is None else utf8(js_string(entry)))
     head: dict[str, Any] = {"inventory": "live-workshop"} if live_inventory else {}
     head |= {
-        "lastAttemptAtMs": None,
-        "lastSuccessAtMs": None,
-        "lastError": None,
-        "collectionReview": {},
-        "experienceReview": dict(ReviewState.objects.values_list("workspace", "data")),
+        **review_status(),
         "counts": {"active": len(skills), "stale": 0, "archived": 0},
     }
     return Encoded(

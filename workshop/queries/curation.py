@@ -14,12 +14,14 @@ from agents.roster import Agent
 from gateway.callers import Caller
 from gateway.models import Delivery
 from workshop.config import Rules, shared_rules
-from workshop.models import AgentDesk, CollectionReview, LearningSession, Proposal, ReviewState
+from workshop.models import AgentDesk, CollectionReview, LearningSession, Proposal
 from workshop.queries.desk import visible_agents
+from workshop.queries.reviews import LastTry, ReviewLine, last_try, review_lines, review_status
 from workshop.queries.skills import Collection, SkillRow, collection
 
 ALIKE = 0.5
 MAX_OVERLAPS = 50
+MAX_REVIEWS = 20
 _WORD = re.compile(r"[a-z0-9]{3,}|[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]{2}")
 
 
@@ -57,7 +59,8 @@ class Curation:
     overlaps: list[Overlap]
     lines: list[AgentLine]
     reviews: list[CollectionReview] = field(default_factory=list)
-    experience: list[ReviewState] = field(default_factory=list)
+    last: LastTry = field(default_factory=LastTry)
+    states: list[ReviewLine] = field(default_factory=list)
     sessions: list[tuple[LearningSession, Delivery | None]] = field(default_factory=list)
 
 
@@ -67,14 +70,18 @@ def curation(caller: Caller, agent_id: str | None) -> Curation:
     agents = visible_agents(caller, agent_id)
     ids = [agent.id for agent in agents]
     sessions = list(LearningSession.objects.filter(agent_id__in=ids)[:10])
+    status = review_status()
     ledger = Delivery.objects.in_bulk([item.delivery_id for item in sessions if item.delivery_id])
     return Curation(
         collection=found,
         used=sorted(found.skills, key=_by_use),
         overlaps=overlaps(found.skills),
         lines=_lines(agents, found.skills),
-        reviews=list(CollectionReview.objects.filter(owner_agent_id__in=ids)[:20]),
-        experience=list(ReviewState.objects.order_by("-updated_at")[:20]),
+        reviews=list(CollectionReview.objects.filter(owner_agent_id__in=ids)[:MAX_REVIEWS]),
+        last=last_try(status) if agent_id is None else LastTry(),
+        states=[line for line in review_lines(status, agents) if line.agent or agent_id is None][
+            :MAX_REVIEWS
+        ],
         sessions=[(item, ledger.get(item.delivery_id or 0)) for item in sessions],
     )
 

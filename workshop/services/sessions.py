@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from gateway import registry
+from gateway import registry, transports
 from gateway.callers import system_caller
 from gateway.deliveries import acknowledge, attempt_delivery
 from gateway.registry import RpcError
 from workshop.models import LearningSession
-from workshop.services.requests import require_delivery
+from workshop.services.requests import LEARN_PURPOSE, require_delivery
 
 CREATE = "sessions.create"
+transports.begin_session_for(LEARN_PURPOSE)
 
 
 def open_learning_session(session: LearningSession) -> str:
     """Create the session with its first message, and note its real key. Returns the delivery's outcome.
 
-    Where nothing here answers `sessions.create`, the message goes the ledger's ordinary ways.
+    Where nothing here answers `sessions.create`, the message goes the ledger's ways: the `openclaw` program makes
+    the session first, the local inbox holds the message until the agent fetches it.
     """
     caller = system_caller("workshop")
     delivery = require_delivery(session.delivery_id or 0)

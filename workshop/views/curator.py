@@ -39,7 +39,9 @@ def learn(request: HttpRequest) -> HttpResponse:
         return _page(request, problem=error.message, status=422)
     messages.success(
         request,
-        _("Session %(session)s is asked for; the chat shows the work and its result.")
+        _(
+            "Session %(session)s is asked for. It begins when the request is received; below stands how far it is."
+        )
         % {"session": session.session_key},
     )
     return redirect("workshop:curator")
