@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway import events
 from gateway.callers import Caller
 from gateway.deliveries import MAX_TEXT, DeliveryError, attempt_delivery, queue_message
 from plans.models import Run
@@ -26,3 +27,10 @@ def announce_run(run: Run, *, caller: Caller) -> None:
         return  # made for another session before the plan moved: that one is on record
     Run.objects.filter(pk=run.pk).update(delivery=delivery)
     run.delivery = attempt_delivery(delivery, caller=caller)
+    events.publish(
+        "run.announced",
+        agent_id=run.plan.agent_id,
+        subject=str(run.uid),
+        data={"outcome": run.delivery.outcome},
+        caller=caller,
+    )

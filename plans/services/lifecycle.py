@@ -184,10 +184,13 @@ def stop_run(run: Run, *, caller: Caller) -> Run:
     if not asked and run.status != Run.Status.RUNNING:
         raise PlansError(_("This run is over."), code="NOT_RUNNING")
     audit.record(caller, "run.stop", subject=str(run.uid), agent_id=run.plan.agent_id, outcome="ok")
-    if ended:
-        events.publish(
-            "run.ended", agent_id=run.plan.agent_id, subject=str(run.uid), data={"outcome": run.outcome}
-        )
+    events.publish(
+        "run.ended" if ended else "run.stop_asked",
+        agent_id=run.plan.agent_id,
+        subject=str(run.uid),
+        data={"outcome": run.outcome} if ended else {},
+        caller=caller,
+    )
     return run
 
 

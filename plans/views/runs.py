@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from hashlib import sha256
 from uuid import UUID
 
@@ -25,12 +26,13 @@ from plans.views.plans import newest_outputs
 from plans.views.shared import may_act
 
 OUTPUTS_SHOWN = 24
+DELIVERY_TAKES = timedelta(minutes=2)  # at the most; a delivery that is tried later is a matter of its own
 
 
 @role_required("viewer")
 @require_safe
 def run_page(request: HttpRequest, uid: UUID) -> HttpResponse:
-    """One run. The polled region answers 204 while it is as the page has it (`?seen=`)."""
+    """One run. The region that follows it answers 204 while all is as the page has it (`?seen=`)."""
     run = _find(uid)
     if wants_region(request, "run") and request.GET.get("seen") == version_of(run):
         return HttpResponse(status=204)
@@ -69,16 +71,29 @@ def version_of(run: Run) -> str:
         len(run.text),
         len(run.outputs),
         delivery and (delivery.attempt_count, delivery.received_at, delivery.outcome),
-        # The progress bar moves in tenths.
+        _awaits_delivery(run),
+        # The bar moves in tenths; the seconds beside it count by themselves.
         _elapsed(run) * 10 // max(run.plan.time_limit, 1),
     )
     return sha256("\0".join(map(str, told)).encode()).hexdigest()[:16]
+
+
+def _awaits_delivery(run: Run) -> bool:
+    """Just over, and its result is on the way to the plan's session."""
+    lately = run.ended_at is not None and timezone.now() - run.ended_at < DELIVERY_TAKES
+    sends = run.plan.announce and run.plan.session_key and run.session_key
+    return bool(lately and sends and (run.delivery is None or not run.delivery.attempt_count))
 
 
 def _elapsed(run: Run) -> int:
     if run.started_at is None:
         return 0
     return max(int(((run.ended_at or timezone.now()) - run.started_at).total_seconds()), 0)
+
+
+def _counted(seconds: int) -> str:
+    """`00:04:05`, as the page's script counts on from there."""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _show(request: HttpRequest, run: Run, *, problem: str = "", status: int = 200) -> HttpResponse:
@@ -91,7 +106,9 @@ def _show(request: HttpRequest, run: Run, *, problem: str = "", status: int = 20
         "plan": plan,
         "zone": zone or default_zone(plan.agent_id),
         "version": version_of(run),
+        "follows": run.is_open or _awaits_delivery(run),
         "elapsed": _elapsed(run),
+        "counted": _counted(_elapsed(run)),
         "final_text": render_agent_markdown(run.text, plan.agent_id) if run.text else "",
         "cards": [card for card in found if str(card.path) not in shown],
         "shown_above": bool(shown),

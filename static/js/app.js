@@ -101,7 +101,7 @@ for (const key of can(Object.keys) ?? []) {
 }
 
 on("input", ({ target: at }) => {
-	all("output.counter").filter((output) => output.htmlFor.contains(at.id)).forEach(count);
+	all("output.counter").forEach(count);
 	const form = at.closest("form[data-draft]");
 	if (form) save(form);
 });
@@ -118,8 +118,8 @@ const due = new WeakMap();
 const held = new Set();
 const news = one("#news-held");
 let stream;
-// Nothing moves under a pointer: it waits until that left.
-const under = (el) => (el.closest("[data-live]") ?? el).matches(":hover");
+// Nothing moves under a pointer.
+const under = (el) => (el.closest("[data-live]") ?? el).matches(":hover:not([data-moves]), :has(:is(a, button, summary):hover)");
 const look = () => all("[data-poll]").forEach((el) => due.set(el, 0));
 
 function poll() {
@@ -143,7 +143,7 @@ function wake() {
 	stream?.close();
 	const at = doc.hidden ? null : one("[data-stream]");
 	stream = at && new EventSource(at.dataset.stream);
-	if (stream) stream.onmessage = look;
+	if (stream) stream.onopen = stream.onmessage = look;
 }
 setInterval(poll, 1e3);
 wake();
@@ -173,8 +173,7 @@ on("htmx:beforeSwap", ({ detail: at }) => {
 	focus = el === body ? null : ["id", "href", "name"].filter((key) => el.getAttribute(key)).map((key) => `[${key}="${CSS.escape(el.getAttribute(key))}"]`);
 });
 on("htmx:afterSwap", slide);
-on("htmx:afterSettle", (event) => {
-	const target = event.detail.elt;
+on("htmx:afterSettle", ({ detail: { elt: target } }) => {
 	prepare(target);
 	const title = one("[data-title]")?.dataset.title ?? doc.title;
 	if (title !== doc.title) { doc.title = title; tell(title); }
@@ -203,7 +202,7 @@ on("htmx:sendError", () => failed(body.dataset.away));
 function prepare(root) {
 	all("output.counter", root).forEach(count);
 	all("form[data-draft]", root).forEach(restore);
-	all("[data-focus]", root)[0]?.focus();
+	all("[data-focus]", root)[0]?.focus({ preventScroll: true });
 }
 slide();
 prepare(doc);

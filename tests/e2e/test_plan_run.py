@@ -44,6 +44,7 @@ def server(tmp_path):
         "RUNNER": "command",
         "RUNNER_COMMAND": f"{sys.executable} {AGENT} --session {{session}} --message {{message}}",
         "AGENT_COUNT_FILE": str(tmp_path / "executions"),
+        "AGENT_SLEEP": "4",
     }
     output = tmp_path / "output.txt"
     with output.open("w") as file:
@@ -80,8 +81,8 @@ def _open(page, address: str) -> None:
     page.goto(address)
 
 
-def test_from_the_two_commands_to_the_card_of_a_scheduled_report(server, chromium):
-    address, code, executions = server
+def _sign_in(chromium, address: str, code: str):
+    """The first person's page, signed in with the one-time code."""
     context = chromium.new_context(
         base_url=address, viewport={"width": 1280, "height": 900}, timezone_id="Europe/Berlin"
     )
@@ -93,15 +94,42 @@ def test_from_the_two_commands_to_the_card_of_a_scheduled_report(server, chromiu
     for field in page.locator("input[type=password]").all():
         field.fill("a long way home")
     page.click("main form button.go")
+    return page
+
+
+def _confirm_wish(page, wish: str) -> str:
+    """From the wish to the confirmed plan; its address."""
     page.goto("/plans/")
-    page.fill("#wish", "in 1 minute write a report about the weather")
+    page.fill("#wish", wish)
     page.click("text=Draft a plan")
     page.click("text=Show me the ORA")
     page.click("text=Agree and write PLAN.md")
     page.click("text=Confirm and schedule")
     page.click("text=Yes, confirm revision 1")
     page.wait_for_url(re.compile(r"/plans/[0-9a-f-]{36}/$"))
-    plan = page.url
+    return page.url
+
+
+def test_the_page_of_a_run_follows_it_by_the_event_stream_alone(server, chromium):
+    address, code, _executions = server
+    page = _sign_in(chromium, address, code)
+    _confirm_wish(page, "every day at 9 check the build")
+    # Nothing is polled: what moves on this page does so because the server said something.
+    page.add_init_script(
+        "setInterval(() => document.querySelectorAll('[data-poll]').forEach(el => { el.dataset.poll = '9999'; }), 50)"
+    )
+    page.click("summary:has-text('Run now')")
+    page.click(".says-form button:has-text('Run now')")
+    page.hover("#run h1")  # a pointer that rests on what is read holds nothing back
+    page.wait_for_selector("text=Done; step 4 found", timeout=60_000)
+    assert page.locator("[data-stream]").count() == 0
+    page.context.close()
+
+
+def test_from_the_two_commands_to_the_card_of_a_scheduled_report(server, chromium):
+    address, code, executions = server
+    page = _sign_in(chromium, address, code)
+    plan = _confirm_wish(page, "in 1 minute write a report about the weather")
     assert "No run yet; the first comes at the next due time." in page.locator("main").inner_text()
 
     end = time.monotonic() + 240
@@ -119,4 +147,4 @@ def test_from_the_two_commands_to_the_card_of_a_scheduled_report(server, chromiu
     page.goto(plan)
     assert "Confirmed, and over: no due time is left." in page.locator("main").inner_text()
     assert len(executions.read_text().splitlines()) == 1
-    context.close()
+    page.context.close()

@@ -1,10 +1,17 @@
+import re
 from datetime import timedelta
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
 
+from gateway.callers import system_caller
 from gateway.deliveries import queue_message, report_attempt
+from gateway.models import LedgerEvent
 from plans.models import Run
+from plans.services import lifecycle
+from plans.services.announcing import announce_run
 from plans.services.running import execute_run
 from plans.views.runs import version_of
 from tests.plans.world import text_of, write_run
@@ -107,6 +114,59 @@ def test_a_poll_answers_204_until_something_changed(going, viewer):
     assert html.lstrip().startswith('<div id="run"')
     assert "It broke." in html
     assert "data-poll" not in html
+    assert "data-stream" not in html
+
+
+def test_a_run_that_is_going_on_is_heard_of_by_its_events_and_by_polling_behind_them(going, viewer):
+    html = unescape(viewer.get(going.get_absolute_url()).content.decode())
+    stream = urlsplit(html.split('data-stream="')[1].split('"')[0])
+    assert stream.path == "/events/stream"
+    assert parse_qs(stream.query) == {"kinds": ["run."], "about": [str(going.uid)], "plain": ["1"]}
+    assert 'data-poll="5"' in html
+
+
+def test_every_step_of_a_run_is_an_event_about_it(confirmed, later, agent_program, monkeypatch):
+    monkeypatch.setenv("AGENT_EXIT", "75")
+    run = lifecycle.run_now(confirmed, caller=later())
+    execute_run(run.pk)  # it did not start: a back-off
+    Run.objects.filter(pk=run.pk).update(not_before=None)
+    monkeypatch.setenv("AGENT_EXIT", "0")
+    execute_run(run.pk)
+    told = LedgerEvent.objects.filter(subject=str(run.uid)).values_list("kind", flat=True)
+    assert list(told.order_by("pk")) == ["run.started", "run.backed_off", "run.started", "run.ended"]
+
+
+def test_the_page_follows_until_the_result_was_sent_to_the_session(
+    confirmed, later, agent_program, viewer, state_dir
+):
+    lifecycle.change_settings(confirmed, caller=later(), announce=True)
+    run = write_run(confirmed, "ok", ago=timedelta(), outputs_found=True, session_key="agent:main:cron:x")
+    page = viewer.get(run.get_absolute_url())
+    assert "data-poll" in page.content.decode()
+    assert "Delivery under way" in text_of(page)
+    announce_run(run, caller=system_caller("test"))
+    report_attempt(Run.objects.get().delivery, outcome="delivered", caller=system_caller("test"))
+    assert LedgerEvent.objects.get(kind="run.announced").subject == str(run.uid)
+    after = viewer.get(run.get_absolute_url())
+    assert "data-poll" not in after.content.decode()
+    assert "under way" not in text_of(after)
+
+
+def test_a_message_that_nobody_sends_is_not_waited_for_for_ever(confirmed, later, viewer, time_machine):
+    lifecycle.change_settings(confirmed, caller=later(), announce=True)
+    run = write_run(confirmed, "ok", ago=timedelta(), outputs_found=True, session_key="agent:main:cron:x")
+    address = f"{run.get_absolute_url()}?seen={version_of(run)}"
+    assert viewer.get(address, headers=POLL).status_code == 204
+    time_machine.move_to(timezone.now() + timedelta(minutes=4), tick=False)
+    last = viewer.get(address, headers=POLL)
+    assert last.status_code == 200
+    assert "data-poll" not in last.content.decode()
+
+
+def test_the_seconds_since_the_start_count_by_themselves(going, viewer):
+    Run.objects.filter(pk=going.pk).update(started_at=timezone.now() - timedelta(seconds=3725))
+    html = viewer.get(going.get_absolute_url()).content.decode()
+    assert re.search(r'data-clock="\d{10}000" data-bad="900000"><span>01:02:0[5-9]</span>', html)
 
 
 def test_a_run_that_is_going_can_be_stopped(going, reviewer):
