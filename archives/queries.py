@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from archives.models import Archive, ArchiveFile, Bucket, Workspace
@@ -163,6 +164,12 @@ def workspaces(agent_ids: frozenset[str] | None = None) -> QuerySet[Workspace]:
     """The workspaces somebody may see."""
     rows = Workspace.objects.all()
     return rows if agent_ids is None else rows.filter(agent_id__in=agent_ids)
+
+
+def default_zone(agent_id: str) -> str:
+    """The IANA zone of a wall-clock time that names none: the agent's own, else READER_TIME_ZONE."""
+    zone = Workspace.objects.filter(agent_id=agent_id).values_list("zone", flat=True).first()
+    return zone or settings.READER_TIME_ZONE
 
 
 def is_day(text: str) -> bool:

@@ -152,7 +152,7 @@ def verify_file(
                     kept += chunk
             found = os.fstat(handle.fileno())
     except NotThere as error:
-        raise Blocked(f"{path} does not exist after writing", code="file-missing") from error
+        raise Blocked(f"{path} does not exist", code="file-missing") from error
     except PathRefused as error:
         raise Blocked(f"{path} is not a right path ({error.code})", code="path-wrong") from error
     if found.st_size == 0:

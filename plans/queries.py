@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from archives.queries import default_zone
 from gateway.waiting import Waiting
 from plans.errors import PlansError
 from plans.models import ChangeRequest, Confirmation, Intake, Plan, Revision, Run
@@ -19,7 +20,7 @@ from plans.planfile_check import Problem, entry_timing, find_problems, holds
 from plans.schedule import Timing, upcoming
 from plans.schedule_words import describe_timing
 from plans.sentences import tell
-from plans.services.revisions import OnDisk, default_zone, look_at_disk
+from plans.services.revisions import OnDisk, look_at_disk
 
 State = Plan.State
 STALLED_AFTER = timedelta(minutes=10)

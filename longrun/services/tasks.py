@@ -4,11 +4,11 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from archives.queries import default_zone
 from gateway import audit
 from gateway.callers import Caller
 from gateway.deliveries import attempt_delivery
@@ -210,7 +210,9 @@ def _enter(task: LongTask, was: State | None, change: Change, now: datetime) -> 
 def _read_times(task: LongTask, report: Report, now: datetime) -> None:
     if report.next_check is not None:
         try:
-            moment = parse_moment(report.next_check, now=now, zone=_zone(report.zone))
+            moment = parse_moment(
+                report.next_check, now=now, zone=_zone(report.zone or default_zone(task.agent_id))
+            )
         except DurationError as refused:
             raise span_refused(refused, "next_check") from refused
         task.next_check, task.next_check_at = report.next_check.strip(), moment.at
@@ -226,8 +228,8 @@ def _read_times(task: LongTask, report: Report, now: datetime) -> None:
 
 def _zone(name: str) -> tzinfo:
     try:
-        return ZoneInfo(name or settings.READER_TIME_ZONE)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise LongRunError(
             _("There is no time zone “%(zone)s”.") % {"zone": name}, code="BAD_ZONE"
         ) from error

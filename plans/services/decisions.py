@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from archives.queries import default_zone
 from gateway import audit, events
 from gateway.callers import WRITE, Caller
 from gateway.deliveries import DeliveryError, attempt_delivery, queue_message
@@ -27,7 +28,6 @@ from plans.sentences import tell
 from plans.services.alarm import wake_clock
 from plans.services.revisions import (
     State,
-    default_zone,
     follow_file,
     lock_plan,
     look_at_disk,

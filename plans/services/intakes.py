@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from archives.identity import Identity, identity_of_session
+from archives.queries import default_zone
 from gateway import audit, events
 from gateway.callers import WRITE, Caller
 from plans.drafts import Intake as IntakeAnswer
@@ -21,7 +22,7 @@ from plans.models import Intake, Plan, Revision
 from plans.planfile import read_plan_file
 from plans.planfile_write import put_entry, render_entry
 from plans.schedule_text import read_schedule, require_future, write_schedule
-from plans.services.revisions import add_revision, default_zone, workspace_root
+from plans.services.revisions import add_revision, workspace_root
 from plans.soul import read_soul
 from plans.store import read_plan_bytes, write_plan_bytes
 from plans.wishes import Wish, understand_wish

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -14,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from archives.models import Workspace
+from archives.queries import default_zone
 from gateway import events
 from gateway.callers import Caller
 from plans.errors import PlansError
@@ -53,12 +53,6 @@ def workspace_root(agent_id: str) -> Path:
         message = _("No workspace is known for agent “%(agent)s”.") % {"agent": agent_id}
         raise PlansError(message, code="NO_WORKSPACE")
     return workspace.path
-
-
-def default_zone(agent_id: str) -> str:
-    """The zone of a schedule that names none: the workspace's own, else READER_TIME_ZONE."""
-    zone = Workspace.objects.filter(agent_id=agent_id).values_list("zone", flat=True).first()
-    return zone or settings.READER_TIME_ZONE
 
 
 def look_at_disk(plan: Plan) -> OnDisk:

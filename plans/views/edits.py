@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from archives.queries import default_zone
 from gateway.access import role_required
 from gateway.callers import caller_of
 from gateway.errors import AppError
@@ -22,7 +23,7 @@ from plans.models import Plan, Revision
 from plans.planfile_check import LONGEST_ENTRY
 from plans.planfile_write import put_entry
 from plans.services.decisions import edit_plan, set_schedule
-from plans.services.revisions import default_zone, follow_file
+from plans.services.revisions import follow_file
 from plans.views.shared import Reading, find_plan, find_revision, may_act, read_text, revision_diff
 
 

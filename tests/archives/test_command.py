@@ -115,3 +115,25 @@ def test_receipts_are_read_from_standard_input(workspace, monkeypatch):
 def test_an_unknown_agent_is_one_sentence(workspace):
     with pytest.raises(CommandError, match="No workspace is known"):
         call_command("archive", "lint", "--agent", "nobody")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["write", "/no/such/file", "--no-session-status"], "/no/such/file cannot be read: No such file"),
+        (["write", "-", "--no-session-status"], "--name is needed"),
+        (["receipt"], "Name one or more files"),
+        (["lint", "--agent", "nobody"], "No workspace is known"),
+    ],
+)
+def test_with_json_a_wrong_use_is_one_json_object_too(workspace, arguments, says):
+    code, text = run(*arguments, "--json")
+    assert (code, json.loads(text)["error"]["message"][: len(says)]) == (1, says)
+
+
+def test_a_file_that_is_too_large_is_blocked_without_being_read_whole(workspace, tmp_path):
+    large = tmp_path / "large.bin"
+    with large.open("wb") as stream:
+        stream.truncate(1 << 40)
+    code, text = run("write", str(large), "--no-session-status", "--json")
+    assert (code, json.loads(text)["code"]) == (1, "too-large")

@@ -265,6 +265,18 @@ def test_only_old_leftovers_are_swept(workspace, put):
     assert sorted(os.listdir(workspace.path / "archives/main" / TS)) == [".ocw-b.tmp", "a.md"]
 
 
+def test_leftovers_beside_the_kept_texts_of_a_plan_are_swept_too(workspace, put):
+    put("archives/main/PLAN.md", "plan")
+    scan_workspace(workspace)
+    kept = history_of("ops") / "main"
+    (kept / ".ocw-a.tmp").write_text("half")
+    os.utime(kept / ".ocw-a.tmp", (1000, 1000))
+    before = list_revisions(history_of("ops"), "main")
+    assert sweep(workspace) == 1
+    assert not (kept / ".ocw-a.tmp").exists()
+    assert list_revisions(history_of("ops"), "main") == before != []
+
+
 def test_agent_ids_cannot_lead_out_of_our_folder(settings):
     assert history_of("../../etc").parent == settings.DATA_DIR / "plan-history"
     assert history_of("a/b") != history_of("ab")

@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 
+from archives.models import Workspace
 from gateway.callers import Caller
 from gateway.deliveries import fetch_inbox
 from gateway.models import AuditEntry, Delivery
@@ -41,6 +42,18 @@ def test_a_registered_task_keeps_what_the_agent_said(clock, begin):
 def test_wall_clock_words_are_read_in_the_zone_that_is_named(clock, begin):
     task = begin(next_check="明天9点", zone="Asia/Shanghai")
     assert task.next_check_at.isoformat() == "2026-12-01T01:00:00+00:00"
+
+
+def test_wall_clock_words_without_a_zone_are_read_in_the_agents_own(clock, begin, settings):
+    settings.READER_TIME_ZONE = "Europe/London"
+    assert begin(next_check="明天9点").next_check_at.isoformat() == "2026-12-01T09:00:00+00:00"
+    Workspace.objects.create(agent_id="main", root="/srv/main", zone="Asia/Shanghai")
+    assert begin(next_check="明天9点").next_check_at.isoformat() == "2026-12-01T01:00:00+00:00"
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "Asia", "../etc/passwd"])
+def test_a_zone_that_does_not_exist_is_refused(begin, zone):
+    assert refusal(begin, next_check="明天9点", zone=zone) == "BAD_ZONE"
 
 
 @pytest.mark.parametrize("state", ["analyzing", "executing", "waiting"])

@@ -9,9 +9,10 @@ from threading import Event
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.translation import gettext as _
 
 from archives import receipts, services
-from archives.errors import Blocked
+from archives.errors import ArchivesError, Blocked
 from archives.identity import Identity, fallback_id, identify
 from archives.models import Workspace
 from archives.watch import follow
@@ -90,7 +91,7 @@ class Command(BaseCommand):
     ) -> tuple[str, dict]:
         workspace = _workspace(agent)
         if file == "-" and not name:
-            raise CommandError("--name is needed for standard input")
+            raise _usage(_("--name is needed for standard input."))
         written = services.write_archive_file(
             workspace,
             _identity(workspace, options["session_status"]),
@@ -187,7 +188,7 @@ class Command(BaseCommand):
         stored = [services.verify_archive_file(_workspace(agent), path) for path in paths]
         ids = {one.path.archive_id for one in stored}
         if len(ids) != 1:
-            raise CommandError("name one or more files of one archive")
+            raise _usage(_("Name one or more files of one archive."))
         text = receipts.write_ok(ids.pop(), [one.path for one in stored], openclaw=not text_only)
         return text, {"status": "OK", "receipt": text, "files": [str(one.path) for one in stored]}
 
@@ -204,7 +205,7 @@ def _workspace(agent: str) -> Workspace:
         return services.workspace_of(agent)
     known = list(Workspace.objects.all()[:2])
     if len(known) != 1:
-        raise CommandError("--agent is needed: there is not exactly one workspace")
+        raise _usage(_("--agent is needed: there is not exactly one workspace."))
     return known[0]
 
 
@@ -219,10 +220,16 @@ def _identity(workspace: Workspace, session_status: str | None) -> Identity:
     return identify(lambda: answer)
 
 
+def _usage(sentence: str) -> ArchivesError:
+    return ArchivesError(sentence, code="usage")
+
+
 def _read(file: str) -> bytes:
     if file == "-":
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(services.MAX_WRITE + 1)
     try:
-        return Path(file).read_bytes()
+        with Path(file).open("rb") as stream:
+            # One byte more than can be archived: enough to be told that it is too much.
+            return stream.read(services.MAX_WRITE + 1)
     except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from error
+        raise _usage(_("%(file)s cannot be read: %(why)s") % {"file": file, "why": error.strerror}) from error
