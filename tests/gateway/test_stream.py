@@ -3,11 +3,14 @@
 import asyncio
 import json
 import threading
+import time
 
 import pytest
+from django.db import OperationalError
 
 from gateway import stream
 from gateway.events import publish
+from gateway.models import LedgerEvent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,6 +116,52 @@ def test_a_reconnecting_reader_gets_what_it_missed_first():
         return frame
 
     assert b"event: test.missed" in asyncio.run(asyncio.wait_for(reconnect(), 5))
+
+
+def test_a_reader_that_was_long_away_gets_everything_it_missed_and_then_goes_on(monkeypatch):
+    monkeypatch.setattr(stream, "_BATCH", 3)
+    seen = publish("test.seen")
+    missed = [publish("test.missed").pk for _number in range(8)]
+
+    async def reconnect() -> list[int]:
+        follower = stream.follow(stream.Wanted(), after=seen.id)
+        await anext(follower)
+        frames = [await anext(follower) for _event in missed]
+        new = await asyncio.to_thread(publish, "test.new")
+        missed.append(new.pk)
+        frames.append(await anext(follower))
+        await follower.aclose()
+        return [int(frame.split(b"\n")[0].removeprefix(b"id: ")) for frame in frames]
+
+    assert asyncio.run(asyncio.wait_for(reconnect(), 5)) == missed
+
+
+def test_an_event_whose_number_was_passed_over_comes_late_and_once():
+    """On PostgreSQL a transaction that began first may end last."""
+    first = publish("test.first").pk
+
+    def happen():
+        LedgerEvent.objects.create(pk=first + 3, kind="test.early")
+        time.sleep(0.2)
+        LedgerEvent.objects.create(pk=first + 2, kind="test.late")
+        time.sleep(0.2)
+        LedgerEvent.objects.create(pk=first + 4, kind="test.last")
+
+    found = asyncio.run(asyncio.wait_for(collect(3, before=happen), 5))
+    assert [event["kind"] for event in found] == ["test.early", "test.late", "test.last"]
+
+
+def test_a_database_that_is_away_for_a_moment_ends_no_stream(monkeypatch):
+    ask, times = stream._events_after, iter([True, True])
+
+    async def sometimes(*args):
+        if next(times, False):
+            raise OperationalError("the database system is starting up")
+        return await ask(*args)
+
+    monkeypatch.setattr(stream, "_events_after", sometimes)
+    found = asyncio.run(asyncio.wait_for(collect(1, before=lambda: publish("test.one")), 5))
+    assert found[0]["kind"] == "test.one"
 
 
 def test_events_of_other_agents_do_not_come():
