@@ -71,7 +71,7 @@ class Wish:
 def understand_wish(text: str, *, now: datetime, zone: str) -> Wish:
     """Read one wish; `now` and `zone` anchor “tomorrow” and “in 20 minutes”. Raises PlansError for an empty wish."""
     text = text.strip()
-    if not text:
+    if not re.search(r"\w", text):
         raise PlansError(_("Say in a few words what should be done."), code="EMPTY_WISH")
     if len(text) > 4000:
         raise PlansError(
@@ -106,6 +106,7 @@ def detect_language(text: str) -> str:
 
 def _matter(rest: str) -> str:
     text = re.sub(r"\s+", " ", rest).strip(" ,，。.;；、:：!！")
+    text = re.sub(r"^一次(?!性)的?", "", text)  # 每天一次的…
     text = re.sub(
         r"^(?:请|帮我|给我|麻烦|please|can you|could you|i want (?:you )?to|i'd like (?:you )?to)\s*",
         "",
@@ -160,7 +161,7 @@ def _read_interval(reading: Reading, now: datetime, zone: str) -> Timing | None:
         return Timing(EVERY, zone, every=3600)
     if reading.take(r"\bevery\s+minute\b|每一?分钟"):
         return Timing(EVERY, zone, every=60)
-    if reading.take(r"\bevery\s+half\s+(?:an\s+)?hour\b|每半个?小时"):
+    if reading.take(r"\bevery\s+half\s+(?:an\s+)?hour\b|每隔?半个?(?:小时|钟头)"):
         return Timing(EVERY, zone, every=1800)
     match = reading.take(rf"\bevery\s+(\d+)\s*({UNIT_EN})\b") or reading.take(
         rf"每隔?\s*({NUMBER_ZH})\s*({UNIT_ZH})"
@@ -174,6 +175,9 @@ def _read_interval(reading: Reading, now: datetime, zone: str) -> Timing | None:
             _("A plan runs at most once a minute; “%(words)s” is more often.") % {"words": match[0].strip()},
             code="INTERVAL_TOO_SHORT",
         )
+    if seconds >= 86400:
+        note = _("“%(words)s” is counted from the moment of your yes; a day and a time would fix it.")
+        reading.notes.append(note % {"words": match[0].strip()})
     return Timing(EVERY, zone, every=seconds)
 
 
@@ -182,7 +186,7 @@ def _read_stamp(reading: Reading, now: datetime, zone: str) -> Timing | None:
     match = reading.take(r"(\d{4}-\d{1,2}-\d{1,2})(?:[T ]\s*(\d{1,2}:\d{2}(?::\d{2})?))?")
     if match:
         clock = match[2] or _clock_text(reading)
-        return Timing(AT, zone, at=read_instant(f"{match[1]} {clock}", zone=zone, now=now))
+        return Timing(AT, zone, at=_ahead(read_instant(f"{match[1]} {clock}", zone=zone, now=now), now, zone))
     match = reading.take(rf"(?<!每)(?:(\d{{4}})年)?({NUMBER_ZH})月({NUMBER_ZH})[日号]")
     if not match:
         return None
@@ -192,7 +196,19 @@ def _read_stamp(reading: Reading, now: datetime, zone: str) -> Timing | None:
     instant = read_instant(f"{match[1] or today.year}-{month}-{day} {clock}", zone=zone, now=now)
     if instant <= now and not match[1]:
         instant = read_instant(f"{today.year + 1}-{month}-{day} {clock}", zone=zone, now=now)
-    return Timing(AT, zone, at=instant)
+    return Timing(AT, zone, at=_ahead(instant, now, zone))
+
+
+def _ahead(instant: datetime, now: datetime, zone: str) -> datetime:
+    """The instant, where it is still to come. Raises TimingError with its day and time."""
+    if instant <= now:
+        local = instant.astimezone(load_zone(zone))
+        message = _("%(day)s at %(hour)02d:%(minute)02d is already past.")
+        raise TimingError(
+            message % {"day": local.date(), "hour": local.hour, "minute": local.minute},
+            code="SCHEDULE_IN_THE_PAST",
+        )
+    return instant
 
 
 def _clock_text(reading: Reading) -> str:
@@ -295,13 +311,7 @@ def _once(reading: Reading, day: date, now: datetime, zone: str) -> Timing:
     if tonight and hour == 0:
         day += timedelta(days=1)
     instant = to_instant(datetime.combine(day, time(hour, minute)), load_zone(zone))
-    if instant <= now:
-        raise TimingError(
-            _("%(day)s at %(hour)02d:%(minute)02d is already past.")
-            % {"day": day, "hour": hour, "minute": minute},
-            code="SCHEDULE_IN_THE_PAST",
-        )
-    return Timing(AT, zone, at=instant)
+    return Timing(AT, zone, at=_ahead(instant, now, zone))
 
 
 def _read_daily(reading: Reading, now: datetime, zone: str) -> Timing | None:

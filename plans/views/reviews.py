@@ -197,8 +197,8 @@ def _tab_context(
     count = plan.requests.count()
     labels = [
         ("plan", _("Plan"), "t", None),
-        ("talk", _("Conversation"), "c", count or None),
-        ("raw", _("Raw text"), "w", None),
+        ("talk", _("Conversation"), "w", count or None),
+        ("raw", _("Raw text"), "f", None),
         ("history", _("History"), "h", revision.number),
     ]
     if base is not None:

@@ -144,15 +144,21 @@ def test_the_queue_is_worked_by_keyboard_alone(ops, desk):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/plans/{first.uid}/review/")
-    for key, tab in (("w", "raw"), ("h", "history"), ("c", "talk"), ("t", "plan")):
+    for key, tab in (("f", "raw"), ("h", "history"), ("w", "talk"), ("t", "plan")):
         page.keyboard.press(key)
         page.wait_for_url(f"**?tab={tab}")
         page.wait_for_selector(f"#tab-{tab}[aria-current=page]")
+    page.keyboard.press("c")
+    page.wait_for_url("**#checks")
+    page.evaluate("scrollTo(0, 0)")
     page.keyboard.press("r")
     page.wait_for_selector("#words:focus")
+    assert page.evaluate("scrollY") == 0  # the question opens where the buttons were; the text stays
     page.keyboard.type("a r e are only letters here")
     assert page.input_value("#words") == "a r e are only letters here"
     page.goto(f"/plans/{first.uid}/review/")
+    queue, object_ = page.locator(".queue").bounding_box(), page.locator("article.obj").bounding_box()
+    assert queue["x"] + queue["width"] <= object_["x"] and queue["y"] == object_["y"]
     page.keyboard.press("a")
     page.wait_for_selector("button:focus:has-text('Yes, confirm revision 1')")
     page.keyboard.press("Enter")

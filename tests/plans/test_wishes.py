@@ -26,6 +26,8 @@ UNDERSTOOD = [
     ("每隔2小时检查一次网站", "every 2h"),
     ("每30分钟看一次邮箱", "every 30m"),
     ("每小时", "every 1h"),
+    ("每隔半小时检查一次邮箱", "every 30m"),
+    ("每半个钟头看一眼", "every 30m"),
     ("每两周整理一次", "every 14d"),
     ("20分钟后提醒我", "at 2026-11-30T10:20:00+08:00"),
     ("半小时后提醒我开会", "at 2026-11-30T10:30:00+08:00"),
@@ -73,6 +75,8 @@ def test_a_named_rhythm_sets_the_schedule(text, schedule):
         ("每天25点做备份", "“25点” is no time of day."),
         ("every 10 seconds ping", "A plan runs at most once a minute; “every 10 seconds” is more often."),
         ("今天早上8点", "2026-11-30 at 08:00 is already past."),
+        ("2026-11-01 09:00 do it", "2026-11-01 at 09:00 is already past."),
+        ("2025年12月5日下午3点发布", "2025-12-05 at 15:00 is already past."),
         (
             "2026-02-30 14:00 release",
             "“2026-2-30 14:00” is not on any calendar.".replace("2026-2-30", "2026-02-30"),
@@ -187,3 +191,18 @@ def test_a_verb_that_begins_like_the_word_for_sharp_stays_in_the_matter():
     assert wish.timing.expr == "0 10 * * MON"
     sharp = understand_wish("每天10点整写日报", now=NOW, zone="Asia/Shanghai")
     assert sharp.matter == "写日报"
+
+
+@pytest.mark.parametrize("text", ["！！！", "……", " ?? ", "—"])
+def test_signs_without_a_word_are_no_wish(text):
+    with pytest.raises(PlansError) as refused:
+        understand_wish(text, now=NOW, zone=ZONE)
+    assert refused.value.code == "EMPTY_WISH"
+
+
+def test_a_rhythm_of_days_says_from_when_it_is_counted():
+    wish = understand_wish("每两周一次的周报", now=NOW, zone=ZONE)
+    assert write_schedule(wish.timing) == "every 14d"
+    assert wish.matter == "周报"
+    assert wish.notes == ("“每两周” is counted from the moment of your yes; a day and a time would fix it.",)
+    assert understand_wish("every 2 hours check", now=NOW, zone=ZONE).notes == ()
