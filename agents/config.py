@@ -95,11 +95,11 @@ class Config:
     marks: tuple[Mark, ...]
 
 
-def mark_of(path: Path) -> Mark:
+def mark_of(path: Path | str) -> Mark:
     """The file as it is now; reading twice with the same mark between is reading the same text."""
     try:
-        found = path.stat()
-    except OSError:
+        found = os.stat(path)  # noqa: PTH116 - asked at every call; a Path would be made for it
+    except (OSError, ValueError):
         return (str(path), -1, -1, -1, -1)
     return (str(path), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 

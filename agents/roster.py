@@ -60,7 +60,7 @@ class _Reading:
     read_at: datetime
 
     def still_holds(self) -> bool:
-        return all(mark_of(Path(mark[0])) == mark for mark in self.marks) and all(
+        return all(mark_of(mark[0]) == mark for mark in self.marks) and all(
             (os.environ.get(name) or None) == value for name, value in self.variables.items()
         )
 

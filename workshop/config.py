@@ -70,7 +70,7 @@ def shared_rules() -> Rules:
     """What openclaw.json says for all agents, read again only when one of its files changed."""
     path = config_path()
     kept = _kept.get(path)
-    if kept and all(mark_of(Path(mark[0])) == mark for mark in kept[0]):
+    if kept and all(mark_of(mark[0]) == mark for mark in kept[0]):
         return kept[1]
     last = kept[1] if kept else Rules()
     try:

@@ -30,7 +30,7 @@ def require_inside(root: Path, rel: str) -> None:
     """Refuse (FileProblem `outside`) a path that resolves outside the root, whatever part of it exists."""
     base = os.path.realpath(os.fsencode(root))
     try:
-        real = os.path.realpath(_bytes(root, rel))
+        real = os.path.realpath(os.path.join(base, utf8(rel)))  # noqa: PTH118
     except (OSError, ValueError) as error:
         raise FileProblem("outside", rel) from error
     if real != base and not real.startswith(base + b"/"):
