@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -31,11 +32,11 @@ class ScheduleLine:
 
 
 def run_checks(now: datetime | None = None) -> list[Check]:
-    """Every check, in the order of the page. None of them waits for another machine."""
+    """Every check, what is not well first. None of them waits for another machine."""
     now = now or timezone.now()
     state = read_cluster_state(now)
     turns = read_cluster_state(now, name=TURNS)
-    return [
+    checks = [
         _cluster(_("Background cluster"), state),
         _queue(_("Queue"), state),
         _cluster(_("Cluster of agents' turns"), turns),
@@ -45,6 +46,8 @@ def run_checks(now: datetime | None = None) -> list[Check]:
         _messages(now),
         *host_checks(),
     ]
+    worst = {"bad": 0, "warn": 1}
+    return sorted(checks, key=lambda check: worst.get(check.tone, 2))
 
 
 def schedule_lines(now: datetime | None = None) -> list[ScheduleLine]:
@@ -126,7 +129,9 @@ def _failures(state: ClusterState) -> Check:
         "%(n)d background tasks failed in the last 24 hours.",
         state.failures,
     ) % {"n": state.failures}
-    return Check(name, "warn", str(state.failures), says, _("The newest are listed below with their reason."))
+    word = _("%(n)d failed") % {"n": state.failures}
+    todo = _("The newest are listed below with their reason.")
+    return Check(name, "warn", word, says, todo, url="#failed")
 
 
 def _schedules(now: datetime, state: ClusterState) -> Check:
@@ -190,9 +195,11 @@ def _messages(now: datetime) -> Check:
         "failed": failed,
         "unknown": unknown,
     }
+    url = reverse("activity") + "?tab=events&kind=delivery."
     if failed or unknown:
+        word = _("%(n)d failed") % {"n": failed} if failed else _("%(n)d unknown") % {"n": unknown}
         todo = _("The task or plan each belongs to shows the reason.")
-        return Check(name, "warn", _("%(n)d unconfirmed") % {"n": failed + unknown}, says, todo)
+        return Check(name, "warn", word, says, todo, url=url)
     if waiting:
-        return Check(name, "idle", _("%(n)d wait") % {"n": waiting}, says)
-    return Check(name, "ok", _("none open"), _("Every message of the last day was received."))
+        return Check(name, "idle", _("%(n)d wait") % {"n": waiting}, says, url=url)
+    return Check(name, "ok", _("none open"), _("Every message of the last day was received."), url=url)

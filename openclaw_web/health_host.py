@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 from django_q.conf import Conf
@@ -22,7 +23,10 @@ _LOW_BYTES, _FULL_BYTES = 2 * 1024**3, 200 * 1024**2
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the health page: `says` is what is so, `todo` the one thing to do where it is not well."""
+    """One line of the health page: `says` is what is so, `todo` the one thing to do where it is not well.
+
+    `url` is where the thing itself can be looked at.
+    """
 
     name: str
     tone: str
@@ -30,6 +34,7 @@ class Check:
     says: str
     todo: str = ""
     facts: list[tuple[str, Any]] = field(default_factory=list)
+    url: str = ""
 
     @property
     def well(self) -> bool:
@@ -76,7 +81,7 @@ def _state_dir() -> Check:
 
 def _roster() -> Check:
     roster = load_roster()
-    name = _("Agents")
+    name, url = _("Agents"), reverse("agents:roster")
     count = len(roster.agents)
     says = ngettext("%(n)d agent is known.", "%(n)d agents are known.", count) % {"n": count}
     if roster.error is not None:
@@ -86,10 +91,11 @@ def _roster() -> Check:
             _("openclaw.json is broken"),
             str(roster.error),
             _("Until it is mended, the agents of the last good reading are shown."),
+            url=url,
         )
     if not count:
-        return Check(name, "idle", _("none"), says)
-    return Check(name, "ok", str(count), says)
+        return Check(name, "idle", _("none"), says, url=url)
+    return Check(name, "ok", _("read"), says, url=url)
 
 
 def _program() -> Check:

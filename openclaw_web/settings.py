@@ -239,6 +239,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 LANGUAGE_CODE = env.str("DEFAULT_LANGUAGE", "en")
 LANGUAGES = [("zh-hans", "中文"), ("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "openclaw_web" / "locale"]
+FORMAT_MODULE_PATH = ["openclaw_web.formats"]
 USE_TZ = True
 TIME_ZONE = "UTC"  # Django-Q computes with this clock; never a zone with a repeated hour
 READER_TIME_ZONE = env.str("READER_TIME_ZONE", "UTC")

@@ -200,6 +200,13 @@ class AgentDeskAdmin(admin.ModelAdmin):
     list_display = ("agent_id", "approval_policy", "two_person")
     list_editable = ("approval_policy", "two_person")
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """In the rows of the list a field has no label beside it: it carries its name itself."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None:
+            field.widget.attrs.setdefault("aria-label", str(field.label))
+        return field
+
 
 @admin.register(models.CollectionReview)
 class CollectionReviewAdmin(ReadOnly):

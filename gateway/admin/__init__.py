@@ -11,4 +11,5 @@ __all__ = ["deliveries", "ledgers", "people", "queue", "tokens"]
 admin.site.site_header = "OpenClaw Web"
 admin.site.site_title = _("OpenClaw Web ops")
 admin.site.index_title = _("Ops room")
+admin.site.enable_nav_sidebar = False  # it takes the room of the tables' last columns
 admin.site.unregister(Group)  # roles are fixed; a person's role is chosen on the person

@@ -162,5 +162,17 @@ def test_messages_that_nobody_confirmed_are_counted_by_what_is_known():
     message("d", outcome="failed", attempted_at=now, generated_at=now - timedelta(days=2))
     message("e", outcome="delivered", attempted_at=now, received_at=now)
     found = check("Messages to sessions")
-    assert (found.tone, found.word) == ("warn", "2 unconfirmed")
+    assert (found.tone, found.word) == ("warn", "1 failed")
     assert found.says == "Of the last day: 1 not sent yet, 1 failed, 1 of unknown outcome."
+
+
+def test_what_is_not_well_stands_first_and_leads_to_the_thing(state_dir):
+    (state_dir / "openclaw.json").write_text("{,")
+    checks = run_checks()
+    unwell = [not check.well for check in checks]
+    assert unwell == sorted(unwell, reverse=True)
+    urls = {check.name: check.url for check in checks}
+    assert (urls["Agents"], urls["Messages to sessions"]) == (
+        "/agents/",
+        "/activity/?tab=events&kind=delivery.",
+    )
