@@ -12,6 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from gateway.models import AuditEntry, LedgerEvent
+from openclaw_web.actors import actor_in_words
+from openclaw_web.ledger_words import in_words
 from openclaw_web.links import Mention, Thing, name_things
 
 PAGE = 50
@@ -55,14 +57,16 @@ class Filters:
 
 @dataclass(frozen=True)
 class Line:
-    """One row of either ledger."""
+    """One row of either ledger. `what` is its kind as it is stored, `says` the same in words, `same` asks for its like."""
 
     pk: int
     at: datetime
     what: str
+    says: str
     actor: str
     subject: str
     url: str
+    same: str
     tone: str = ""
     word: str = ""
     agent_id: str = ""
@@ -112,7 +116,7 @@ def load_activity(filters: Filters) -> Page:
     things = name_things(mentions.values())
     make = _event if events else _decision
     return Page(
-        [make(row, things[mentions[row.pk]]) for row in shown],
+        [make(row, things[mentions[row.pk]], filters) for row in shown],
         shown[-1].pk if len(found) > PAGE else None,
         filters.query(since=str(shown[0].pk if shown else 0)),
     )
@@ -137,7 +141,7 @@ def _chosen(filters: Filters) -> QuerySet:
     return rows
 
 
-def _decision(row: AuditEntry, thing: Thing) -> Line:
+def _decision(row: AuditEntry, thing: Thing, filters: Filters) -> Line:
     facts: list[tuple[str | Promise, str]] = [
         (_("from"), row.address),
         (_("SHA-256"), row.digest),
@@ -149,9 +153,11 @@ def _decision(row: AuditEntry, thing: Thing) -> Line:
         row.pk,
         row.at,
         row.action,
-        row.actor,
+        in_words(row.action),
+        actor_in_words(row.actor),
         thing.name,
         thing.url,
+        filters.query(kind=row.action),
         TONES.get(row.outcome, "idle"),
         row.get_outcome_display(),
         row.agent_id,
@@ -159,15 +165,17 @@ def _decision(row: AuditEntry, thing: Thing) -> Line:
     )
 
 
-def _event(row: LedgerEvent, thing: Thing) -> Line:
+def _event(row: LedgerEvent, thing: Thing, filters: Filters) -> Line:
     facts = [(key, _plain(value)) for key, value in (row.data or {}).items()]
     return Line(
         row.pk,
         row.at,
         row.kind,
-        row.actor,
+        in_words(row.kind),
+        actor_in_words(row.actor),
         thing.name,
         thing.url,
+        filters.query(kind=row.kind),
         agent_id=row.agent_id,
         facts=[(name, value) for name, value in facts if value],
     )

@@ -13,6 +13,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from openclaw_web.actors import actor_in_words
+
 register = template.Library()
 TONES = ("ok", "warn", "bad", "info", "wait", "run", "idle")
 
@@ -66,6 +68,12 @@ def duration(seconds: float | timedelta | None) -> str:
     if hours:
         return _("%(h)d h %(m)d min") % {"h": hours, "m": minutes} if minutes else _("%(h)d h") % {"h": hours}
     return _("%(m)d min") % {"m": minutes} if minutes else _("%(s)d s") % {"s": left}
+
+
+@register.filter
+def actor(label: str) -> str:
+    """Who did it: our own programs by their names in the reader's language."""
+    return actor_in_words(label)
 
 
 @register.filter(name="bytes")

@@ -1,14 +1,20 @@
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from gateway import audit
-from gateway.callers import Caller
+from gateway.callers import Caller, command_caller
 from gateway.events import publish
 from gateway.models import AuditEntry, LedgerEvent
 from longrun.models import LongTask
+from longrun.words import EVENTS
+from openclaw_web.ledger_words import WORDS, in_words
+from workshop.models import Event
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
 LIN = Caller(kind="person", label="lin", address="192.0.2.7", request_id="r1")
 
 
@@ -19,7 +25,15 @@ def body(client, address, **headers) -> str:
 def test_a_decision_shows_who_what_from_where_on_which_text_and_why(viewer):
     audit.record(LIN, "plan.confirm", subject="Morning report", digest="ab" * 32, reason="read twice")
     html = body(viewer, "/activity/")
-    for part in ("plan.confirm", "Morning report", "lin", "192.0.2.7", "ab" * 32, "read twice", "done"):
+    for part in (
+        "Plan confirmed",
+        "plan.confirm",
+        "Morning report",
+        "lin",
+        "192.0.2.7",
+        "ab" * 32,
+        "read twice",
+    ):
         assert part in html
 
 
@@ -153,3 +167,31 @@ def test_old_rows_keep_their_place(viewer):
     old = publish("a.old")
     LedgerEvent.objects.filter(pk=old.pk).update(at=datetime.now(UTC) - timedelta(days=3))
     assert "3 days ago" in body(viewer, "/activity/?tab=events")
+
+
+def test_every_kind_that_the_code_writes_down_has_words():
+    """Kinds stand in the code as `"noun.verb"`; those made of parts are the tasks' and the proposals'."""
+    nouns = {kind.partition(".")[0] for kind in WORDS}
+    apps = ("gateway", "archives", "agents", "plans", "workshop", "longrun")
+    code = "".join(
+        path.read_text()
+        for app in apps
+        for path in (ROOT / app).rglob("*.py")
+        if "migrations" not in path.parts
+    )
+    calls = re.findall(r"(?:publish|record|tell|_say)\(([^()]*)", code)
+    written = {
+        kind
+        for call in calls
+        for kind in re.findall(r'"([a-z]+\.[a-z_]+)"', call)
+        if kind.partition(".")[0] in nouns
+    }
+    assert {"plan.confirm", "token.make", "run.started"} <= written
+    made = {f"longtask.{kind}" for kind in EVENTS} | {f"proposal.{kind}" for kind in Event.Type.values}
+    assert sorted(kind for kind in written | made if in_words(kind) == kind) == []
+
+
+def test_our_own_programs_have_names_in_the_readers_language(viewer):
+    publish("longtask.heartbeat_lost", subject="x", caller=command_caller())
+    html = body(viewer, "/activity/?tab=events", **{"accept-language": "zh-hans"})
+    assert "命令行" in html and "command line" not in html
