@@ -45,7 +45,7 @@ def ago(value: datetime | None) -> str | SafeString:
     """`3 min ago`, `in 2 h`; the exact instant and zone on hover. `never` for None."""
     if value is None:
         return _("never")
-    return _time_tag(value, _relative(value))
+    return _time_tag(value, _relative(value), " class=ago")
 
 
 @register.filter(is_safe=False)
@@ -147,11 +147,11 @@ def _local(value: datetime) -> datetime:
     return timezone.localtime(value) if timezone.is_aware(value) else value
 
 
-def _time_tag(value: datetime, words: str) -> SafeString:
+def _time_tag(value: datetime, words: str, kind: str = "") -> SafeString:
     local = _local(value)
     offset = local.strftime("%z")
     hover = f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''} (UTC{offset[:3]}:{offset[3:]})"
-    return format_html('<time datetime="{}" title="{}">{}</time>', value.isoformat(), hover, words)
+    return format_html('<time datetime="{}" title="{}"{}>{}</time>', value.isoformat(), hover, kind, words)
 
 
 def _relative(value: datetime) -> str:

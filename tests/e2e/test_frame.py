@@ -190,6 +190,26 @@ def test_menus_open_and_close_by_keyboard_and_give_the_focus_back(desk, world):
     assert summary.evaluate("el => el === document.activeElement")
 
 
+@pytest.mark.parametrize("lang", ["en", "zh-hans"])
+@pytest.mark.parametrize("width", [320, 390, 800, 1280])
+def test_every_menu_opens_inside_the_window(desk, world, width, lang):
+    page = desk("administrator", lang=lang)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/")
+    menus = page.locator("details.menu")
+    opened = 0
+    for at in range(menus.count()):
+        summary = menus.nth(at).locator("summary")
+        if not summary.is_visible():
+            continue
+        summary.click()
+        box = menus.nth(at).locator(".menu-list").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width, (at, box)
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 800, (at, box)
+        opened += 1
+    assert opened >= 4
+
+
 def test_the_first_tab_stop_leads_to_the_content(desk, world):
     page = desk("viewer")
     page.goto("/")
@@ -358,3 +378,6 @@ def test_a_printed_page_is_the_content_alone_on_white(desk, world):
         assert not page.locator(part).is_visible()
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(34, 32, 29)"
+    page.goto("/")
+    written = "getComputedStyle(document.querySelector('main time.ago'), '::after').content"
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*UTC", page.evaluate(written))
