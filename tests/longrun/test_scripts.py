@@ -290,6 +290,24 @@ def test_the_cron_line_is_shown_and_installed_only_when_told(dashboard, tmp_path
     assert json.loads((tmp_path / "logs" / "watchdog.log").read_text())["ok"] is True
 
 
+@pytest.mark.parametrize(
+    ("says", "status", "left"),
+    [("no crontab for ann", 0, 1), ("crontab: cannot open: Permission denied", 3, 0)],
+)
+def test_a_crontab_that_cannot_be_read_is_not_replaced(dashboard, tmp_path, says, status, left):
+    fake = tmp_path / "crontab"
+    table = tmp_path / "table"
+    table.touch()
+    fake.write_text(f'#!/bin/sh\nif [ "$1" = -l ]; then echo "{says}" >&2; exit 1; else cat > {table}; fi\n')
+    fake.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LOG_FILE": str(tmp_path / "watchdog.log")}
+    done = dashboard.run("skills/long-run-mode/scripts/install_watchdog_cron.sh --apply", **env)
+    assert done.returncode == status, done.stderr
+    assert len(table.read_text().splitlines()) == left
+    assert (says in done.stderr) == (status == 3)
+    assert bool(done.stdout) == (status == 0)
+
+
 def test_running_the_scripts_leaves_no_cache_state_or_log_behind(dashboard):
     dashboard.run(f"{S}/task_state.py list")
     left = [

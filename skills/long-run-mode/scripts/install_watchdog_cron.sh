@@ -13,8 +13,15 @@ installed=false
 if [ "${1:-}" = "--apply" ]; then
   command -v crontab >/dev/null 2>&1 || { echo "install_watchdog_cron.sh: there is no crontab program on this host" >&2; exit 3; }
   mkdir -p "$(dirname "$log")"
-  # Read wholly before it is replaced.
-  others=$(crontab -l 2>/dev/null | grep -vF "$mark" || true)
+  # Read wholly before it is replaced; a table that cannot be read is left alone.
+  if ! table=$(crontab -l 2>/dev/null); then
+    why=$(LC_ALL=C crontab -l 2>&1 >/dev/null || true)
+    case "$why" in
+      *"no crontab for"* | *"No such file"*) table= ;;
+      *) echo "install_watchdog_cron.sh: the crontab cannot be read, so it was not changed: $why" >&2; exit 3 ;;
+    esac
+  fi
+  others=$(printf '%s\n' "$table" | grep -vF "$mark" || true)
   printf '%s\n' ${others:+"$others"} "$line" | crontab -
   installed=true
 elif [ $# -gt 0 ]; then
