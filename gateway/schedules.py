@@ -8,11 +8,14 @@ import ast
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 from django_q.models import Schedule
 from django_q.scheduler import scheduler
+from django_q.tasks import async_task
+from redis.exceptions import RedisError
 
 from gateway.events import publish
 
@@ -141,3 +144,17 @@ def _problem(row: Schedule) -> str:
     except Exception as error:  # noqa: BLE001 (whatever it is, it would stop all the others)
         return f"{type(error).__name__}: {error}"
     return ""
+
+
+def hand_over(func: str, *args: Any, **options: Any) -> bool:
+    """Puts one task into the queue. False, and a line in the log, where Redis cannot be reached.
+
+    For work that a row of ours already stands for: a schedule finds the row, so the person who asked need not wait
+    for Redis, nor hear of it. `options` are those of Django-Q's `async_task`.
+    """
+    try:
+        async_task(func, *args, **options)
+    except RedisError as error:
+        logger.error("%s was not put into the queue: %s", func, error)
+        return False
+    return True

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django_q.brokers import get_broker
-from django_q.tasks import async_task
 
+from gateway.schedules import hand_over
 from plans.models import Run
 
 QUEUE = "turns"
@@ -21,16 +21,24 @@ LOST_AFTER = timedelta(minutes=2)
 
 
 def enqueue_runs(runs: Iterable[int], *, now: datetime | None = None) -> int:
-    """Send one message for each queued run (ids); returns how many. Safe to repeat."""
+    """Send one message for each queued run (ids); returns how many. Safe to repeat.
+
+    Where Redis cannot be reached the rest stays as it is: the next tick sends for them.
+    """
     now = now or timezone.now()
     ids = list(runs)
     broker = get_broker(QUEUE)
     for start in range(0, len(ids), 250):
         chunk = ids[start : start + 250]
         with transaction.atomic():
+            sent = []
             for run_id in chunk:
-                async_task(TASK, run_id, cluster=QUEUE, broker=broker, group="runs", save=False)
-            Run.objects.filter(pk__in=chunk, status=Run.Status.QUEUED).update(enqueued_at=now)
+                if not hand_over(TASK, run_id, cluster=QUEUE, broker=broker, group="runs", save=False):
+                    break
+                sent.append(run_id)
+            Run.objects.filter(pk__in=sent, status=Run.Status.QUEUED).update(enqueued_at=now)
+        if len(sent) < len(chunk):
+            return start + len(sent)
     return len(ids)
 
 

@@ -8,6 +8,7 @@ from gateway.models import LedgerEvent
 from gateway.schedules import (
     ensure_schedule,
     ensure_schedules,
+    hand_over,
     pause_broken_schedules,
     pull_in_schedules,
     repeat,
@@ -134,3 +135,20 @@ def test_a_row_that_cannot_be_read_does_not_hold_up_what_is_due_beside_it():
     assert start_due()
     assert OrmQ.objects.count() == 1
     assert not start_due()
+
+
+@pytest.fixture
+def no_redis(monkeypatch):
+    """The queue is in a Redis that is away."""
+    monkeypatch.setattr("django_q.conf.Conf.ORM", None)
+    monkeypatch.setattr("django_q.conf.Conf.REDIS", "redis://127.0.0.1:1/0")
+
+
+def test_what_a_row_stands_for_is_asked_for_though_redis_is_away(no_redis, caplog):
+    assert hand_over("gateway.tasks.forget") is False
+    assert "gateway.tasks.forget was not put into the queue" in caplog.text
+
+
+def test_work_that_is_handed_over_lies_in_the_queue():
+    assert hand_over("gateway.tasks.forget") is True
+    assert OrmQ.objects.get().func() == "gateway.tasks.forget"

@@ -35,6 +35,15 @@ class TestMessages:
     def run(self, confirmed, later) -> Run:
         return lifecycle.run_now(confirmed, caller=later())
 
+    def test_while_redis_is_away_a_run_waits_for_the_next_tick(self, run, monkeypatch):
+        with monkeypatch.context() as away:
+            away.setattr("django_q.conf.Conf.ORM", None)
+            away.setattr("django_q.conf.Conf.REDIS", "redis://127.0.0.1:1/0")
+            assert enqueue_runs([run.pk]) == 0
+        run.refresh_from_db()
+        assert (run.status, run.enqueued_at) == (Run.Status.QUEUED, None)
+        assert enqueue_waiting() == 1
+
     def test_one_message_for_a_run_and_its_moment_is_kept(self, run):
         now = datetime.now(UTC)
         assert enqueue_runs([run.pk], now=now) == 1

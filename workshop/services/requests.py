@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
-from django_q.tasks import async_task
 
 from gateway import audit, deliveries
 from gateway.callers import WRITE, Caller
 from gateway.models import Delivery
+from gateway.schedules import hand_over
 from workshop import drafts, sentences
 from workshop.desks import Desk, load_proposal, open_desk
 from workshop.errors import WorkshopError
@@ -86,7 +86,7 @@ def request_revision(
     )
     if request.delivery_id is None:
         RevisionRequest.objects.filter(pk=request.pk).update(delivery_id=delivery.pk)
-        async_task("workshop.tasks.send_message", delivery.pk)
+        hand_over("workshop.tasks.send_message", delivery.pk)
     return Sent(request, delivery)
 
 
@@ -195,7 +195,7 @@ def learn_from_conversations(agent_id: str | None, *, caller: Caller) -> Learnin
         person=storable(caller.label)[:200],
     )
     audit.record(caller, "workshop.learn", subject=key, agent_id=desk.id)
-    async_task("workshop.tasks.open_session", session.pk)
+    hand_over("workshop.tasks.open_session", session.pk)
     return session
 
 
