@@ -66,8 +66,10 @@ def outcome_sentence(run: Run) -> str:
         Outcome.ERROR: _("It failed."),
     }[Outcome(run.outcome)]
     told = tell(run.reason)
-    if run.outcome == Outcome.ERROR and told:
+    if run.outcome in (Outcome.ERROR, Outcome.STOPPED) and told:
         return told
+    if run.outcome == Outcome.HELD and run.code == "PLAN_CHANGED":
+        return says
     return _("%(first)s %(second)s") % {"first": says, "second": told} if told and told != says else says
 
 

@@ -94,6 +94,7 @@ def _hold_untaken(run_id: int, caller: Caller) -> Run | None:
     if run.status != Run.Status.QUEUED:
         return None
     reason = kept("The plan's text is not the confirmed one any more.")
+    run.agent_started = False
     _finish(run, Run.Outcome.HELD, "NOT_CONFIRMED", reason, was=Run.Status.QUEUED)
     return run
 
@@ -108,6 +109,7 @@ def _end_held(run: Run, seen: OnDisk, caller: Caller) -> Run:
             hold_plan(plan, reason, code=seen.code or "PLAN_CHANGED", caller=caller)
         # The held run is on record now; the schedule stays quiet until a person has confirmed.
         Schedule.objects.filter(plan=plan).update(next_due_at=None)
+    run.agent_started = False
     _finish(run, Run.Outcome.HELD, seen.code or "PLAN_CHANGED", reason)
     return run
 
@@ -192,7 +194,8 @@ def _end_failed(run: Run, error: RunnerError, caller: Caller) -> Run:
 def _try_later(run: Run, error: RunnerError, seconds: int, caller: Caller) -> bool:
     """Only where the agent certainly did not start: the same run, queued again behind its back-off."""
     not_before = timezone.now() + timedelta(seconds=seconds)
-    reason = kept("%(why)s Next try in %(seconds)d s.", why=error.message, seconds=seconds)
+    why = error.message if error.message.endswith((".", "。", "!", "！")) else f"{error.message}."
+    reason = kept("%(why)s Next try in %(seconds)d s.", why=why, seconds=seconds)
     try:
         with transaction.atomic():
             moved = _own(run).update(

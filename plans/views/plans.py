@@ -26,6 +26,7 @@ from plans.services.lifecycle import change_settings, pause_plan, resume_plan, r
 from plans.services.queue import enqueue_runs
 from plans.views.shared import (
     base_of,
+    disk_note,
     find_plan,
     find_revision,
     may_act,
@@ -82,7 +83,7 @@ def show_plan(
     if plan.current is not None:
         plan.current.plan = plan
         context |= read_text(plan, plan.current.raw).context()
-        context |= _held_context(plan)
+        context |= _held_context(plan) | {"disk_note": disk_note(plan)}
     return render_page(request, "plans/plan.html", context, status=status)
 
 

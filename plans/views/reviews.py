@@ -21,14 +21,14 @@ from openclaw_web.htmx import render_page, wants_region
 from plans.conversation import conversation_of
 from plans.listing import waiting_plans
 from plans.models import Plan, Revision
-from plans.planfile_check import holds
 from plans.queries import revisions_of
 from plans.schedule_words import describe_timing
 from plans.services.decisions import confirm_plan, request_changes
-from plans.services.revisions import follow_file, look_at_disk
+from plans.services.revisions import follow_file
 from plans.views.shared import (
     Reading,
     base_of,
+    disk_note,
     find_plan,
     identity_warnings,
     may_act,
@@ -254,12 +254,7 @@ def _conflict(plan: Plan, revision: Revision, asked: Asked) -> dict[str, object]
             else _("Nothing was confirmed and nothing is scheduled.")
         )
         return {"conflict": asked.conflict, "conflict_says": says, "saw": saw, "since": since}
-    seen = look_at_disk(plan)
-    if seen.file is None:
-        return {"disk_note": seen.error}
-    if plan.state != State.RETIRED and not holds(revision.seal, seen.file, plan.task_id):
-        return {"disk_note": _("PLAN.md on the disk is newer than the revision shown here.")}
-    return {}
+    return {"disk_note": disk_note(plan)}
 
 
 def _lines_asked(request: HttpRequest) -> list[int]:

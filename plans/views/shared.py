@@ -17,10 +17,11 @@ from openclaw_web.diffview import FileDiff, file_diff
 from plans.errors import PlansError
 from plans.models import Confirmation, Plan, Revision
 from plans.planfile import Entry, PlanFile, read_plan_file
-from plans.planfile_check import Problem, entry_timing
+from plans.planfile_check import Problem, entry_timing, holds
 from plans.queries import baseline_of
 from plans.schedule import Timing
-from plans.services.revisions import default_zone, problems_of, workspace_root
+from plans.sentences import tell
+from plans.services.revisions import default_zone, look_at_disk, problems_of, workspace_root
 from plans.wishes import HTML_LANGUAGE, detect_language
 
 
@@ -105,6 +106,18 @@ def revision_text(revision: Revision) -> str:
 def revision_diff(plan: Plan, old: Revision, new: Revision, *, split: bool = False) -> FileDiff:
     """The difference of two texts of a plan, ready for `plans/_diff.html`."""
     return file_diff(plan.path, revision_text(old), revision_text(new), split=split)
+
+
+def disk_note(plan: Plan) -> str:
+    """What the disk says against the text a page shows; empty where it is the same. Writes nothing."""
+    if plan.current is None or plan.state == Plan.State.RETIRED:
+        return ""
+    seen = look_at_disk(plan)
+    if seen.file is None:
+        return tell(seen.error)
+    if not holds(plan.current.seal, seen.file, plan.task_id):
+        return _("PLAN.md on the disk is newer than the revision shown here.")
+    return ""
 
 
 def base_of(plan: Plan) -> tuple[Revision | None, Confirmation | None]:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from plans.models import Plan, Run
 from plans.services import lifecycle
+from plans.services.revisions import follow_file
 from tests.plans.world import text_of, write_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("roster")]
@@ -212,3 +213,23 @@ def test_an_administrator_gets_from_page_to_admin_and_back(confirmed, administra
     back = re.search(r'href="(/admin/r/\d+/\d+/)"', administrator.get(address).content.decode())
     assert back is not None
     assert administrator.get(back[1]).url.endswith(confirmed.get_absolute_url())
+
+
+def test_a_text_that_nobody_confirmed_is_not_called_the_promise(confirmed, plan_file, viewer, later):
+    assert "The promise revision 1" in text_of(viewer.get(confirmed.get_absolute_url()))
+    plan_file.write_text(plan_file.read_text().replace("check the build", "delete the build"))
+    follow_file(confirmed, caller=later())
+    said = text_of(viewer.get(confirmed.get_absolute_url()))
+    assert "The text now not confirmed revision 2" in said
+    assert "The promise" not in said
+
+
+def test_the_page_of_an_active_plan_says_that_the_disk_is_newer(confirmed, plan_file, viewer, reviewer):
+    assert "PLAN.md on the disk is newer" not in text_of(viewer.get(confirmed.get_absolute_url()))
+    plan_file.write_text(plan_file.read_text().replace("check the build", "delete the build"))
+    said = text_of(reviewer.get(confirmed.get_absolute_url()))
+    assert "PLAN.md on the disk is newer than the revision shown here." in said
+    assert "Take up what stands on the disk" in said
+    plan_file.unlink()
+    reviewer.cookies["django_language"] = "zh-hans"
+    assert f"{confirmed.path} 不见了" in text_of(reviewer.get(confirmed.get_absolute_url()))

@@ -207,3 +207,37 @@ def test_what_an_agent_says_is_inert(confirmed, viewer):
 def test_a_viewer_cannot_stop(going, viewer):
     assert "Stop this run" not in text_of(viewer.get(going.get_absolute_url()))
     assert viewer.post(f"{going.get_absolute_url()}stop/").status_code == 403
+
+
+def test_a_run_behind_its_back_off_says_when_it_is_tried_again(
+    confirmed, later, agent_program, viewer, monkeypatch
+):
+    monkeypatch.setenv("AGENT_EXIT", "75")
+    run = lifecycle.run_now(confirmed, caller=later())
+    execute_run(run.pk)
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "Tried 1×; the next try is at" in said
+    assert "Time limit 15 minutes" not in said
+    assert re.search(r"The agent did not start: .*\. Next try in 30 s\.", said)
+
+
+def test_a_held_run_says_once_that_nothing_was_executed_and_that_no_agent_started(
+    confirmed, later, agent_program, plan_file, viewer
+):
+    run = lifecycle.run_now(confirmed, caller=later())
+    plan_file.write_text(plan_file.read_text().replace("check the build", "delete the build"))
+    execute_run(run.pk)
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert "Agent started no" in said
+    assert "not told by the runner" not in said
+    assert "is not the text that was confirmed; nothing was executed" not in said
+
+
+def test_who_stopped_a_run_is_said_once(going, viewer):
+    reason = "Stopped by Nina."
+    Run.objects.filter(pk=going.pk).update(
+        status="ended", outcome="stopped", reason=reason, ended_at=timezone.now()
+    )
+    said = text_of(viewer.get(going.get_absolute_url()))
+    assert "Stopped by Nina." in said
+    assert "Stopped by a person" not in said
