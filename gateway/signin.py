@@ -1,5 +1,7 @@
 """Sign-in, sign-out and the first-run page. Wrong attempts are counted and lock out (django-axes)."""
 
+from typing import Any
+
 from django import forms
 from django.conf import settings
 from django.contrib.auth import login
@@ -23,13 +25,21 @@ from gateway.errors import GatewayError
 from gateway.people import make_first_administrator, needs_setup
 
 
+class SignInForm(AuthenticationForm):
+    """Django's, with the field's name as the first-run page says it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = _("User name")
+
+
 @method_decorator([login_not_required, never_cache], name="dispatch")
 class SignIn(auth_views.LoginView):
     """GET: the form, or the first-run page while nobody can sign in. POST: signs in."""
 
     template_name = "gateway/signin.html"
     redirect_authenticated_user = True
-    authentication_form = AuthenticationForm
+    authentication_form = SignInForm
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if needs_setup():
@@ -70,12 +80,13 @@ def locked_out(
     request: HttpRequest, credentials: dict[str, str], *args: object, **kwargs: object
 ) -> HttpResponse:
     """The answer after too many wrong attempts: 429, with how long to wait."""
-    form = AuthenticationForm(request)
+    username = request.POST.get("username", "")[:200]
+    form = SignInForm(request, initial={"username": username})
     minutes = round(settings.AXES_COOLOFF_TIME * 60)
     audit.record(
         caller_of(request),
         "person.locked_out",
-        subject=str(credentials.get("username", ""))[:200],
+        subject=username,
         outcome="refused",
     )
     return render(
@@ -83,6 +94,7 @@ def locked_out(
         "gateway/signin.html",
         {
             "form": form,
+            "next": request.POST.get("next", ""),
             "locked": _("Too many wrong attempts. Try again in %(minutes)d minutes.") % {"minutes": minutes},
         },
         status=429,

@@ -122,9 +122,11 @@ def test_a_wrong_code_keeps_what_was_typed(client):
 
 def test_wrong_passwords_lock_out_even_the_right_one(client, people):
     for _i in range(6):
-        refused = client.post("/signin/", {"username": "viewer", "password": "wrong"})
+        refused = client.post("/signin/", {"username": "viewer", "password": "wrong", "next": "/health/"})
     assert refused.status_code == 429
     assert client.post("/signin/", {"username": "viewer", "password": "correct horse"}).status_code == 429
+    html = refused.content.decode()
+    assert 'value="viewer"' in html and 'name="next" value="/health/"' in html
     assert AuditEntry.objects.filter(action="person.locked_out", outcome="refused").exists()
     with time_machine.travel(timezone.now() + timedelta(minutes=16)):
         assert client.post("/signin/", {"username": "viewer", "password": "correct horse"}).status_code == 302
