@@ -104,7 +104,8 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class RemarkForm:
-    """The form that opens under a line. `line` 0: the file; `path` empty: the whole object."""
+    """The form that opens under a line. `line` 0: the file; `path` empty: the whole object. `old`: the line is one of
+    the old text; `most_old` is how many those are (0: they are not offered)."""
 
     url: str
     cancel_url: str
@@ -113,6 +114,8 @@ class RemarkForm:
     body: str = ""
     error: str = ""
     most: int = 0
+    old: bool = False
+    most_old: int = 0
     fixed: Sequence[tuple[str, str]] = ()
 
 

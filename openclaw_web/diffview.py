@@ -41,7 +41,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file of a difference. `state`: new, changed, same, removed."""
+    """One file of a difference. `state`: new, changed, same, removed. `talks`: what stands above the first line;
+    `unplaced`: what was said about old lines that are not removed (any more)."""
 
     path: str
     state: str
@@ -51,6 +52,7 @@ class FileDiff:
     notes: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     talks: Any = None
+    unplaced: tuple[Any, ...] = ()
     split: bool = False
     index: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -64,19 +66,21 @@ def file_diff(
     split: bool = False,
     talks: Mapping[int, Any] | None = None,
     line_url: str = "",
+    old_line_url: str = "",
     from_row: int = 0,
     index: int = 0,
     extra: Mapping[str, Any] | None = None,
 ) -> FileDiff:
     """Everything a page shows of one file. None for `old`: a new file; for `new`: a file that goes.
 
-    `talks`: what stands below a line of the new text (0: above the first). `line_url`: where a line's number
-    leads, the number is appended (empty: no links); it must be ready for an attribute.
+    `talks`: what stands below a line of the new text (0: above the first), or of the old text for a removed line
+    (then as a negative number). `line_url`, `old_line_url`: where a line's number leads, the number is appended
+    (empty: no links); they must be ready for an attribute.
     """
     found = diff_texts(old, new)
     talks = talks or {}
     draw = _split_rows if split else _unified_rows
-    rows = _Rows(lambda chunk: draw(chunk, line_url), talks, from_row)
+    rows = _Rows(lambda chunk: draw(chunk, line_url, old_line_url), talks, from_row)
     for chunk in found.chunks:
         rows.add(chunk)
     return FileDiff(
@@ -88,6 +92,7 @@ def file_diff(
         notes=tuple(_note(note) for note in found.notes),
         sections=tuple(rows.finish()) if found.changed or talks else (),
         talks=talks.get(0),
+        unplaced=tuple(rows.unplaced()),
         split=split,
         index=index,
         extra=extra or {},
@@ -111,8 +116,8 @@ def _note(code: str) -> str:
     }[code]
 
 
-# One row: the number of the new line it stands for (0 for a removed one), and its HTML.
-Row = tuple[int, str]
+# One row: the lines it stands for (the old one of a removed line negative), and its HTML.
+Row = tuple[tuple[int, ...], str]
 
 
 class _Rows:
@@ -126,6 +131,7 @@ class _Rows:
         self.first = from_row
         self.sections: list[Section] = []
         self.html: list[str] = []
+        self.placed: set[int] = set()
 
     def add(self, chunk: Chunk) -> None:
         last_line = chunk.new_at + len(chunk.new)
@@ -133,15 +139,17 @@ class _Rows:
         if chunk.folded and not talked:
             self._fold(chunk)
             return
-        for line, html in self.draw(chunk):
+        for lines, html in self.draw(chunk):
             if self.skip:
                 self.skip -= 1
             elif self.left:
                 self.left -= 1
                 self.html.append(html)
-                if line in self.talks:
-                    self._flush()
-                    self.sections.append(Section("talk", line=line, items=self.talks[line]))
+                for line in lines:
+                    if line in self.talks:
+                        self._flush()
+                        self.sections.append(Section("talk", line=line, items=self.talks[line]))
+                        self.placed.add(line)
             else:
                 self.cut += 1
 
@@ -150,13 +158,19 @@ class _Rows:
             return
         self._flush()
         few = len(chunk.new) <= MAX_FOLD
-        html = "".join(row for _line, row in self.draw(chunk)) if few else ""
+        html = "".join(row for _lines, row in self.draw(chunk)) if few else ""
         self.sections.append(Section("fold", mark_safe(html), len(chunk.new), chunk.new_at))  # noqa: S308 (escaped)
 
     def _flush(self) -> None:
         if self.html:
             self.sections.append(Section("rows", mark_safe("".join(self.html))))  # noqa: S308 (escaped below)
             self.html = []
+
+    def unplaced(self) -> Iterable[Any]:
+        """Talk about old lines for which there is no row, once all are drawn; on another page there may be one."""
+        if self.first or self.cut:
+            return []
+        return [self.talks[line] for line in sorted(self.talks) if line < 0 and line not in self.placed]
 
     def finish(self) -> list[Section]:
         self._flush()
@@ -165,38 +179,39 @@ class _Rows:
         return self.sections
 
 
-def _unified_rows(chunk: Chunk, line_url: str) -> Iterable[Row]:
+def _unified_rows(chunk: Chunk, line_url: str, old_line_url: str) -> Iterable[Row]:
     if chunk.kind == "same":
         for at, text in enumerate(chunk.new):
             number = _number(chunk.new_at + at, line_url)
             yield (
-                chunk.new_at + at,
+                (chunk.new_at + at,),
                 f'<tr><td class="ln">{chunk.old_at + at}</td><td class="ln">{number}</td>'
                 f'<td class="sg"></td><td>{_text(text)}</td></tr>',
             )
         return
     for at, text in enumerate(chunk.old):
+        number = _number(chunk.old_at + at, old_line_url)
         yield (
-            0,
-            f'<tr class="del"><td class="ln">{chunk.old_at + at}</td><td class="ln"></td>'
+            (-chunk.old_at - at,),
+            f'<tr class="del"><td class="ln">{number}</td><td class="ln"></td>'
             f'<td class="sg">−</td><td>{_text(text, chunk.old_marks.get(at), "del")}</td></tr>',
         )
     for at, text in enumerate(chunk.new):
         number = _number(chunk.new_at + at, line_url)
         yield (
-            chunk.new_at + at,
+            (chunk.new_at + at,),
             f'<tr class="add"><td class="ln"></td><td class="ln">{number}</td>'
             f'<td class="sg">+</td><td>{_text(text, chunk.new_marks.get(at), "ins")}</td></tr>',
         )
 
 
-def _split_rows(chunk: Chunk, line_url: str) -> Iterable[Row]:
+def _split_rows(chunk: Chunk, line_url: str, old_line_url: str) -> Iterable[Row]:
     if chunk.kind == "same":
         for at, text in enumerate(chunk.new):
             shown = _text(text)
             number = _number(chunk.new_at + at, line_url)
             yield (
-                chunk.new_at + at,
+                (chunk.new_at + at,),
                 f'<tr><td class="ln">{chunk.old_at + at}</td><td>{shown}</td>'
                 f'<td class="ln">{number}</td><td>{shown}</td></tr>',
             )
@@ -204,14 +219,18 @@ def _split_rows(chunk: Chunk, line_url: str) -> Iterable[Row]:
     for i, j in chunk.pairs:
         left = '<td class="ln none"></td><td class="none"></td>'
         right = left
+        lines = []
         if i is not None:
             gone = _text(chunk.old[i], chunk.old_marks.get(i), "del")
-            left = f'<td class="ln del">{chunk.old_at + i}</td><td class="del">{gone}</td>'
+            number = _number(chunk.old_at + i, old_line_url)
+            left = f'<td class="ln del">{number}</td><td class="del">{gone}</td>'
+            lines.append(-chunk.old_at - i)
         if j is not None:
             come = _text(chunk.new[j], chunk.new_marks.get(j), "ins")
             number = _number(chunk.new_at + j, line_url)
             right = f'<td class="ln add">{number}</td><td class="add">{come}</td>'
-        yield 0 if j is None else chunk.new_at + j, f"<tr>{left}{right}</tr>"
+            lines.append(chunk.new_at + j)
+        yield tuple(lines), f"<tr>{left}{right}</tr>"
 
 
 def _number(line: int, line_url: str) -> str:
@@ -270,7 +289,7 @@ def numbered_text(
             number = chunk.new_at + at
             mark = ' class="hit"' if number in marked else ""
             yield (
-                number,
+                (number,),
                 f'<tr id="L{number}"{mark}><td class="ln">{_number(number, line_url)}</td><td>{_text(line)}</td></tr>',
             )
 

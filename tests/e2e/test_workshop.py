@@ -196,6 +196,26 @@ def test_a_remark_on_a_line_goes_out_with_the_request(two_agents, desk, person):
     assert "Which seat? Window or aisle" in message and "Ask for the seat." in message
 
 
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_a_line_that_goes_is_remarked_on(two_agents, desk, person, phone):  # noqa: F811
+    live_skill(person)
+    proposal = update(person)
+    page = desk("reviewer", phone=phone)
+    page.goto(url(proposal))
+    page.click("tr.del .ln a >> nth=0")
+    page.wait_for_selector(".remark-form")
+    page.keyboard.type("Why must it go?")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".filebox .remark.tray")
+    # The focus is on what was just written, and the address does not tell of it.
+    assert page.evaluate("document.activeElement.id") == f"remark-{Comment.objects.get().pk}"
+    assert page.url.endswith(url(proposal))
+    assert not overflows(page)
+    assert faults(page) == []
+    shoot(page, f"desk-removed-{'phone' if phone else 'desktop'}")
+    assert (Comment.objects.get().side, Comment.objects.get().quote) == ("old", "2. Pay.")
+
+
 def test_typed_words_outlive_a_reload(two_agents, desk, person):  # noqa: F811
     proposal = propose(person)
     page = desk("reviewer")
@@ -219,6 +239,7 @@ def test_everything_works_without_javascript(two_agents, desk, person):  # noqa:
     page.fill('.remark-form textarea[name="body"]', "Why?")
     page.click(".remark-form button.btn")
     assert "in the tray" in page.inner_text(".remark")
+    assert page.url.endswith(f"#remark-{Comment.objects.get().pk}")
     page.click('summary:has-text("unchanged lines") >> nth=0')
     page.click('button:has-text("Reject")')
     page.fill("#pop-reject-field", "Too early")

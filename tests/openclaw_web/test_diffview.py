@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from openclaw_web.diffview import MAX_FOLD, MAX_ROWS, file_diff, numbered_text, show_hidden
 from tests.hang import not_hanging
 
@@ -65,6 +67,29 @@ def test_a_remark_stands_below_its_line_even_inside_an_unchanged_part():
     before = found.sections[kinds.index(("talk", 20)) - 1].html
     assert before.endswith("<td>line 20</td></tr>")
     assert found.talks == ["whole"]
+
+
+def test_a_remark_on_the_whole_file_stands_above_it_once():
+    for split in (False, True):
+        found = file_diff("a", "one\ntwo\n", "three\n", talks={0: ["whole"]}, split=split)
+        assert (found.talks, [s.kind for s in found.sections]) == (["whole"], ["rows"])
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_remark_on_a_removed_line_stands_below_it(split):
+    old, new = "keep\ngoes\nchanged a\n", "keep\nchanged b\n"
+    found = file_diff("a", old, new, talks={-2: ["old"], 2: ["new"]}, split=split, old_line_url="?at=0:-")
+    assert [(s.kind, s.line) for s in found.sections if s.kind == "talk"] == [("talk", -2), ("talk", 2)]
+    place = next(n for n, s in enumerate(found.sections) if s.line == -2)
+    assert "goes" in found.sections[place - 1].html
+    assert '<a href="?at=0:-2" tabindex="-1">2</a>' in html_of(found)
+    assert found.unplaced == ()
+
+
+def test_a_remark_on_an_old_line_that_is_not_removed_is_not_lost():
+    found = file_diff("a", "keep\ngoes\n", "keep\n", talks={-1: ["about keep"]})
+    assert found.unplaced == (["about keep"],)
+    assert file_diff("a", "same\n", "same\n", talks={-1: ["x"]}).unplaced == (["x"],)
 
 
 def test_both_views_show_the_same_lines():

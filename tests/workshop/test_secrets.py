@@ -197,7 +197,8 @@ def test_a_remark_goes_back_only_to_its_own_page(world, reviewer):
             "revision": world.revision_hash,
             "back": back,
         }
-        assert reviewer.post(add, data).url == goes
+        url, _said, _id = reviewer.post(add, data).url.partition("said=")
+        assert url == f"{goes}{'&' if '?' in goes else '?'}"
 
 
 def valid(schema: dict, world) -> dict:

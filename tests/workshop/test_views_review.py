@@ -7,9 +7,10 @@ import pytest
 from django.urls import reverse
 
 from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file, update
-from workshop.models import Proposal
+from workshop.models import Comment, Proposal
 from workshop.services.comments import add_comment
 from workshop.services.decisions import quarantine_proposal, reject_proposal
+from workshop.services.requests import compose
 from workshop.services.revisions import revise_proposal
 
 pytestmark = pytest.mark.django_db
@@ -141,6 +142,52 @@ def test_a_remark_on_an_earlier_version_is_marked_outdated(two_agents, reviewer,
     assert "Why three?" in html
     old = reviewer.get(reverse("workshop:generation", args=[proposal.pk, 1])).content.decode()
     assert "Why three?" in old
+
+
+def test_a_removed_line_is_remarked_on_and_the_remark_stands_below_it(two_agents, reviewer, person):
+    live_skill(person)
+    proposal = update(person)
+    diff = page(reviewer, proposal, "diff").content.decode()
+    assert re.search(r'<tr class="del"><td class="ln"><a href="\?at=0:-11"', diff)
+    form = reviewer.get(reverse("workshop:tab", args=[proposal.pk, "diff"]) + "?at=0:-11").content.decode()
+    assert "Remark on the removed line 11 of SKILL.md" in form
+    assert '<input type="hidden" name="side" value="old">' in form
+    data = {"path": "SKILL.md", "line": "11", "side": "old", "revision": proposal.revision_hash}
+    refused = reviewer.post(reverse("workshop:remark", args=[proposal.pk]), data | {"body": " "})
+    assert refused.status_code == 422
+    assert "Remark on the removed line 11 of SKILL.md" in refused.content.decode()
+    reviewer.post(reverse("workshop:remark", args=[proposal.pk]), data | {"body": "Why must it go?"})
+    kept = Comment.objects.get()
+    assert (kept.side, kept.line, kept.quote) == ("old", 11, "2. Pay.")
+    shown = page(reviewer, proposal, "diff")
+    [file] = shown.context["files"]
+    kinds = [(part.kind, part.line) for part in file.sections]
+    assert file.sections[kinds.index(("talk", -11)) - 1].html.endswith("<del>2</del>. Pay.</td></tr>")
+    assert shown.content.decode().count("Why must it go?") == 2  # below its line, and in the tray
+    assert "SKILL.md, removed line 11" in text_of(page(reviewer, proposal, "files"))
+    assert compose("", [kept]).endswith("- SKILL.md:11 of the live file (v1): Why must it go?\n  > 2. Pay.")
+
+
+def test_a_remark_on_a_removed_line_is_outdated_on_the_next_version(two_agents, reviewer, person):
+    live_skill(person)
+    proposal = update(person)
+    add_comment(
+        "main", proposal.pk, path="SKILL.md", line=11, side="old", body="Why?", quote="2. Pay.", caller=person
+    )
+    revise_proposal("main", proposal.pk, content=TRIP + "- Wave.\n", caller=person)
+    after = page(reviewer, proposal, "diff")
+    assert [part.kind for part in after.context["files"][0].sections if part.kind == "talk"] == []
+    assert "SKILL.md, removed line 11" in text_of(after)
+    assert "outdated: made on version 1" in text_of(after)
+
+
+def test_a_remark_on_an_old_line_that_stays_after_all_is_still_shown(two_agents, reviewer, person):
+    live_skill(person)
+    proposal = update(person)
+    add_comment("main", proposal.pk, path="SKILL.md", line=6, side="old", body="Keep it", caller=person)
+    add_comment("main", proposal.pk, path="SKILL.md", line=900, side="old", body="Far out", caller=person)
+    html = page(reviewer, proposal, "diff").content.decode()
+    assert html.count("Keep it") == html.count("Far out") == 2
 
 
 def test_a_body_in_prose_instead_of_a_skill_is_flagged_before_applying(two_agents, reviewer, person):

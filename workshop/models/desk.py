@@ -71,7 +71,12 @@ class CommentQuerySet(models.QuerySet["Comment"]):
 
 
 class Comment(models.Model):
-    """A reviewer's remark on a line, a file, or the whole of one generation."""
+    """A reviewer's remark on a line, a file, or the whole of one generation. On the `old` side the line is one of the
+    live file that the generation was compared with."""
+
+    class Side(models.TextChoices):
+        NEW = "new", _("in the proposal")
+        OLD = "old", _("in the live file")
 
     proposal = models.ForeignKey(
         Proposal, models.CASCADE, related_name="comments", verbose_name=_("proposal")
@@ -80,6 +85,7 @@ class Comment(models.Model):
     version = models.PositiveIntegerField(_("version"))
     path = models.TextField(_("file"), blank=True, help_text=_("Empty: the proposal as a whole."))
     line = models.PositiveIntegerField(_("line"), null=True, blank=True)
+    side = models.CharField(_("side"), max_length=3, choices=Side, default=Side.NEW)
     quote = models.TextField(_("the line as it was"), blank=True)
     body = models.TextField(_("remark"))
     author = models.CharField(_("by"), max_length=200)

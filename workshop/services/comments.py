@@ -21,11 +21,12 @@ def add_comment(
     body: str,
     path: str = "",
     line: int | None = None,
+    side: str = Comment.Side.NEW,
     quote: str = "",
     caller: Caller,
 ) -> Comment:
     """Remark on a line (from 1) of a file, on a file, or (without `path`) on the whole of the present
-    generation. Raises WorkshopError `comment-blank`, `comment-too-long`, `no-such-file`, `literal-secret`."""
+    generation. `side` old: the line is one of the live file, which the proposal would change. Raises WorkshopError `comment-blank`, `comment-too-long`, `no-such-file`, `literal-secret`."""
     caller.require_scope(WRITE)
     proposal = load_proposal(open_desk(agent_id, caller), proposal_id)
     text = trim(body)
@@ -44,7 +45,7 @@ def add_comment(
         "SKILL.md",
         *(item["path"] for item in proposal.record.get("supportFiles", [])),
     }
-    if path not in known or (line is not None and line < 1):
+    if path not in known or (line is not None and line < 1) or side not in Comment.Side.values:
         raise sentences.refuse("no-such-file", _("This revision has no such file or line."))
     return Comment.objects.create(
         proposal=proposal,
@@ -52,6 +53,7 @@ def add_comment(
         version=proposal.version,
         path=storable(path),
         line=line if path else None,
+        side=side if path and line else Comment.Side.NEW,
         quote=storable(quote)[:500],
         body=storable(text),
         author=storable(caller.label)[:200],

@@ -111,6 +111,8 @@ def compose(instructions: str, comments: Sequence[Comment]) -> str:
     for comment in comments:
         place = comment.path or _("the proposal as a whole")
         at = f"{place}:{comment.line}" if comment.line else place
+        if comment.side == Comment.Side.OLD:
+            at = _("%(at)s of the live file") % {"at": at}
         lines.append(f"- {at} (v{comment.version}): {comment.body}")
         if comment.quote:
             lines.append(f"  > {comment.quote}")

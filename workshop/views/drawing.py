@@ -43,7 +43,10 @@ def draw_files(
         if view is not None and talk:
             open_at = place.line if place and place.file == str(index) else None
             most = (text_after(view, pair) or "").count("\n") + 1
-            talks = talks_of(view, pair.path, here, form_at=open_at, most=most, writing=writing, may=may)
+            most_old = pair.before.count("\n") + 1 if pair.before and not pair.binary else 0
+            talks = talks_of(
+                view, pair.path, here, form_at=open_at, most=most, most_old=most_old, writing=writing, may=may
+            )
         file = file_diff(
             pair.path,
             None if pair.binary else pair.before,
@@ -51,6 +54,7 @@ def draw_files(
             split=split,
             talks=talks,
             line_url=f"?at={index}:" if may else "",
+            old_line_url=f"?at={index}:-" if may else "",
             from_row=rows_from if index == rows_file else 0,
             index=index,
             extra={"warning": _("what stands there now is not text, so it is not shown")}

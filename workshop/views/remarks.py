@@ -16,6 +16,7 @@ from gateway.errors import AppError
 from openclaw_web.diffs import split_lines
 from workshop import bundle, sentences
 from workshop.errors import WorkshopError
+from workshop.models import Comment
 from workshop.queries import desk as reads
 from workshop.queries.desk import View
 from workshop.services.comments import add_comment, drop_comment
@@ -30,7 +31,8 @@ _TAB = re.compile(rf"(?:(?:{'|'.join(shown.TABS)})/)?(?:\?(?:text=raw|file=\d{{1
 @role_required("reviewer")
 @require_POST
 def add(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """`path`, `line` (empty: the whole file), `body`; `revision` is the hash that was on screen."""
+    """`path`, `line` (empty: the whole file), `side` (`old`: a removed line), `body`; `revision` is the hash that was on
+    screen."""
     caller = caller_of(request)
     try:
         view = reads.view(None, proposal_id, caller)
@@ -38,6 +40,7 @@ def add(request: HttpRequest, proposal_id: str) -> HttpResponse:
         return gone_page(request, proposal_id, error)
     path, text = request.POST.get("path", ""), request.POST.get("line", "")
     line = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+    side = Comment.Side.OLD if line and request.POST.get("side") == "old" else Comment.Side.NEW
     body = request.POST.get("body", "").replace("\r\n", "\n")
     try:
         if request.POST.get("revision") != view.proposal.revision_hash:
@@ -45,28 +48,34 @@ def add(request: HttpRequest, proposal_id: str) -> HttpResponse:
                 "revision-changed",
                 _("A new version came while you wrote. Your words are kept; look where they belong now."),
             )
-        add_comment(
+        made = add_comment(
             view.desk.id,
             proposal_id,
             body=body,
             path=path,
             line=line or None,
-            quote=_quote(view, path, line),
+            side=side,
+            quote=_quote(view, path, line, side),
             caller=caller,
         )
     except AppError as error:
         known = path if shown.is_known_path(view, path) and path else bundle.SKILL_NAME
-        writing = shown.Writing(known, line, body, error.message)
+        at = -line if side == Comment.Side.OLD else line
+        writing = shown.Writing(known, at, body, error.message)
         tab = "text" if known == bundle.DRAFT_NAME else "diff"
         return review_page(request, view, tab, writing=writing, status=422)
-    return redirect(_back(request, proposal_id))
+    back = _back(request, proposal_id)
+    # The page opens at the new remark, with and without script.
+    return redirect(f"{back}{'&' if '?' in back else '?'}said={made.pk}#remark-{made.pk}")
 
 
-def _quote(view: View, path: str, line: int) -> str:
+def _quote(view: View, path: str, line: int, side: str) -> str:
     """The line as it stands, kept with the remark so that it can be understood later."""
     if not line or view.bundle is None:
         return ""
     texts = {pair.path: pair.after or "" for pair in view.pairs} | {bundle.DRAFT_NAME: view.bundle.text}
+    if side == Comment.Side.OLD:
+        texts = {pair.path: pair.before or "" for pair in view.pairs}
     lines = split_lines(texts.get(path, ""))
     return lines[line - 1].rstrip("\r\n") if line <= len(lines) else ""
 

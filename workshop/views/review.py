@@ -26,6 +26,8 @@ from workshop.views.actions import Asked, actions_of, apply_sentence, session_of
 from workshop.views.missing import gone_page
 
 REGION = "desk"
+# What an address says about how one came: `landed` after a decision, `said` after a remark. It does not stay in it.
+_ARRIVALS = {"landed", "said"}
 
 
 @role_required("viewer")
@@ -66,16 +68,26 @@ def review_page(
         "what": apply_sentence(view) if view.proposal.is_pending else "",
         "may": may,
         "landed": "landed" in request.GET,
+        "said": request.GET.get("said", ""),
         "changes": changes,
     }
     response = render_page(request, "workshop/review.html", context, region=REGION, status=status)
     if status != 200:
         # The address on screen stays the page's, not the one that was posted to.
         response["HX-Push-Url"] = "false"
-    elif "landed" in request.GET:
-        response["HX-Push-Url"] = request.path
+    elif request.GET.keys() & _ARRIVALS:
+        response["HX-Push-Url"] = _address(request)
     remember_layout(request, response)
     return response
+
+
+def _address(request: HttpRequest) -> str:
+    """Where the reader is, for the address bar: what is open, and nothing else that came behind the "?"."""
+    if request.GET.get("text") == "raw":
+        return f"{request.path}?text=raw"
+    file = request.GET.get("file", "")
+    is_one = file.isascii() and file.isdigit() and len(file) < 4
+    return f"{request.path}?file={file}" if is_one else request.path
 
 
 def remember_layout(request: HttpRequest, response: HttpResponse) -> None:

@@ -112,22 +112,25 @@ def tabs_of(view: View, current: str) -> list[Tab]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`?at=<file>:<line>`: where a remark is being written. `file` is an index, or `p` for the draft."""
+    """`?at=<file>:<line>`: where a remark is being written. `file` is an index, or `p` for the draft; a negative line
+    is one of the old text."""
 
     file: str
     line: int
 
     @classmethod
     def of(cls, request: HttpRequest) -> Place | None:
-        name, _colon, line = request.GET.get("at", "").partition(":")
+        name, _colon, text = request.GET.get("at", "").partition(":")
+        line = text.removeprefix("-")
         if not (name == "p" or (name.isascii() and name.isdigit() and len(name) < 4)):
             return None
-        return cls(name, int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0)
+        number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
+        return cls(name, -number if line != text else number)
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """A remark that was refused: what was typed, and why."""
+    """A remark that was refused: what was typed, and why. A negative line is one of the old text."""
 
     path: str
     line: int
@@ -142,27 +145,37 @@ def talks_of(
     *,
     form_at: int | None = None,
     most: int = 0,
+    most_old: int = 0,
     writing: Writing | None = None,
     may: bool = False,
 ) -> Mapping[int, Talk]:
-    """What stands below the lines of one file of the active generation; 0: above its first line.
+    """What stands below the lines of one file of the active generation; 0: above its first line; a removed line
+    of the old text is negative.
 
-    `form_at`: the line whose form is open, where the reader `may` write. Remarks whose line is past the end of the text stand on top.
+    `most`, `most_old`: how many lines of each text the page shows. `form_at`: the line whose form is open, where the
+    reader `may` write. Remarks on a line that is not there stand on top.
     """
+
+    def place(line: int) -> int:
+        return line if 0 < line <= most or 0 < -line <= most_old else 0
+
     talks: dict[int, Talk] = {}
     for comment in view.comments:
         if comment.path == path and not view.is_outdated(comment):
-            line = comment.line if comment.line and comment.line <= most else 0
-            talks.setdefault(line, Talk()).remarks.append(remark_of(view, comment))
+            asked = -(comment.line or 0) if comment.side == Comment.Side.OLD else comment.line or 0
+            line = place(asked)
+            talks.setdefault(line, Talk()).remarks.append(remark_of(view, comment, where=line != asked))
     refused = writing if writing and writing.path == path else None
     at = refused.line if refused else form_at
     if at is not None and view.proposal.is_pending and may:
-        line = at if at <= most else 0
+        line = place(at)
         talks.setdefault(line, Talk()).form = RemarkForm(
             url=reverse("workshop:remark", args=[view.proposal.pk]),
             cancel_url=here,
             path=path,
-            line=line,
+            line=abs(line),
+            old=line < 0,
+            most_old=most_old,
             body=refused.body if refused else "",
             error=refused.error if refused else "",
             most=most,
@@ -176,7 +189,10 @@ def remark_of(view: View, comment: Comment, *, where: bool = False) -> Remark:
     state = "outdated" if view.is_outdated(comment) else "sent" if sent else "tray"
     place = comment.path or _("the whole")
     if comment.line:
-        place = _("%(path)s, line %(line)s") % {"path": place, "line": comment.line}
+        says = _("%(path)s, line %(line)s")
+        if comment.side == Comment.Side.OLD:
+            says = _("%(path)s, removed line %(line)s")
+        place = says % {"path": place, "line": comment.line}
     return Remark(
         id=comment.pk,
         author=comment.author,
