@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from gateway.callers import WRITE, Caller
 from gateway.models import Delivery
 from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file, update
 from workshop.models import AgentDesk, Comment, Event, Rollback, RollbackFile
@@ -245,7 +246,10 @@ def test_rolling_back_is_offered_while_the_files_are_what_apply_wrote(two_agents
 def test_rolling_back_a_changed_skill_is_not_offered_and_refused(two_agents, reviewer, person):
     proposal = live_skill(person)
     skill_file(two_agents).write_text("mine now")
-    assert reviewer.get(reverse("workshop:proposal", args=[proposal.pk])).context["actions"] == []
+    page = reviewer.get(reverse("workshop:proposal", args=[proposal.pk]))
+    assert page.context["actions"] == []
+    assert "not what was applied any more, so this cannot be rolled back" in text_of(page)
+    assert reverse("workshop:skill", args=["main", "trip"]) + "?view=diff" in page.content.decode()
     assert decide(reviewer, proposal, "rollback").status_code == 422
     assert skill_file(two_agents).read_text() == "mine now"
 
@@ -262,6 +266,12 @@ def test_a_cut_off_apply_offers_its_two_ways_out_and_nothing_else(two_agents, re
     page = reviewer.get(reverse("workshop:proposal", args=[proposal.pk]))
     assert [action.name for action in page.context["actions"]] == ["earlier", "live"]
     assert decide(reviewer, proposal, "reject").status_code == 422
+    # Putting the earlier one back would take away what somebody else wrote: it asks once, naming the skill.
+    before = skill_file(two_agents).read_bytes()
+    asked = decide(reviewer, proposal, "earlier")
+    assert asked.status_code == 422
+    assert (action_of(asked, "earlier").open, skill_file(two_agents).read_bytes()) == (True, before)
+    assert "Yes, put the earlier “trip” back." in text_of(asked)
     decide(reviewer, proposal, "live")
     proposal.refresh_from_db()
     assert proposal.status == "stale"
@@ -299,3 +309,27 @@ def test_a_request_that_is_sent_twice_by_one_form_goes_out_once(two_agents, revi
     assert again != once
     decide(reviewer, proposal, "request", words="Shorter", once=again)
     assert Delivery.objects.count() == 2
+
+
+def test_every_action_that_ends_or_undoes_names_what_it_is_about(two_agents, reviewer, person):
+    proposal = propose(person)
+    page = reviewer.get(reverse("workshop:proposal", args=[proposal.pk]))
+    for name in ("reject", "quarantine"):
+        assert "“trip”" in action_of(page, name).says
+    applied = live_skill(person, name="done")
+    page = reviewer.get(reverse("workshop:proposal", args=[applied.pk]))
+    assert "“done”" in action_of(page, "rollback").says
+
+
+def test_the_head_says_who_made_it_and_in_which_session(two_agents, reviewer):
+    agent = Caller(
+        kind="token",
+        label="clara",
+        scopes=frozenset({WRITE}),
+        agent_ids=frozenset({"main"}),
+        is_agent=True,
+        session_key="agent:main:evening",
+    )
+    proposal = propose(agent)
+    page = text_of(reviewer.get(reverse("workshop:proposal", args=[proposal.pk])))
+    assert "From clara · agent:main:evening · main" in page

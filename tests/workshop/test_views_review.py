@@ -226,6 +226,19 @@ def test_a_missing_draft_leaves_only_reject(two_agents, reviewer, person):
     assert (proposal.status, proposal.status_reason) == ("rejected", "gone")
 
 
+def test_a_pending_one_that_can_only_be_proposed_anew_says_what_changed_and_offers_that(
+    two_agents, reviewer, person
+):
+    live_skill(person)
+    proposal = update(person)
+    skill_file(two_agents).write_text("---\nname: trip\ndescription: d\n---\nmine now\n")
+    (skill_file(two_agents).parent / "notes.md").write_text("new\n")
+    shown = page(reviewer, proposal)
+    assert [action.name for action in shown.context["actions"]] == ["quarantine", "reject", "again"]
+    assert "SKILL.md changed" in text_of(shown)
+    assert "notes.md appeared" in text_of(shown)
+
+
 def test_a_stale_proposal_tells_what_changed_underneath(two_agents, reviewer, person):
     live_skill(person)
     proposal = update(person)

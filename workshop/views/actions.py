@@ -40,17 +40,20 @@ def actions_of(view: View, tray: Sequence[Remark], asked: Asked | None = None) -
         return _pending_actions(view, tray, asked)
     if proposal.status == Proposal.Status.APPLIED:
         return [_roll_back(view, asked)] if view.can_roll_back else []
-    again = Action(
+    if proposal.status == Proposal.Status.QUARANTINED:
+        return [_reject(view, asked), _again(view)]
+    return [_again(view)]
+
+
+def _again(view: View) -> Action:
+    return Action(
         "again",
         _("Propose anew"),
         "e",
         _("Opens a new proposal with this text, against the skill as it stands now."),
-        href=f"{reverse('workshop:new')}?from={proposal.pk}",
+        href=f"{reverse('workshop:new')}?from={view.proposal.pk}",
         tone="go",
     )
-    if proposal.status == Proposal.Status.QUARANTINED:
-        return [_reject(view, asked), again]
-    return [again]
 
 
 def _made(
@@ -77,6 +80,9 @@ def _pending_actions(view: View, tray: Sequence[Remark], asked: Asked | None) ->
     found = [_quarantine(view, asked), _reject(view, asked)]
     if view.bundle is None:
         return [_reject(view, asked, main=True)]
+    if view.state.stale:
+        # A revision would be refused; what is left is to begin from its text.
+        return [*found, _again(view)]
     if view.state.can_revise:
         found.append(
             Action(
@@ -154,8 +160,9 @@ def _quarantine(view: View, asked: Asked | None) -> Action:
         _("Quarantine"),
         "q",
         _(
-            "Locks this proposal away as dangerous: nobody can apply it, and it goes on counting against the limit."
-        ),
+            "Locks this proposal of “%(skill)s” away as dangerous: nobody can apply it, and it goes on counting against the limit."
+        )
+        % {"skill": view.proposal.skill_name},
         asked,
         tone="quiet",
         field=_("Reason"),
@@ -210,21 +217,25 @@ def _roll_back(view: View, asked: Asked | None) -> Action:
 
 def _settle_actions(view: View, asked: Asked | None) -> list[Action]:
     """Both ways out of a cut-off apply that nothing can decide by itself."""
+    named = {"skill": view.proposal.skill_name}
     return [
         _made(
             view,
             "earlier",
             _("Restore the earlier skill"),
             "b",
-            _("Puts the files back as they were before the apply; the proposal stays pending."),
+            _("Puts the files of “%(skill)s” back as they were before the apply; the proposal stays pending.")
+            % named,
             asked,
+            confirms=[_("What stands there now is neither the old text nor the new one, and would be gone.")],
+            confirm_label=_("Yes, put the earlier “%(skill)s” back.") % named,
         ),
         _made(
             view,
             "live",
             _("Keep what stands there"),
             "k",
-            _("Leaves the live files alone; the proposal becomes stale."),
+            _("Leaves the live files of “%(skill)s” alone; the proposal becomes stale.") % named,
             asked,
         ),
     ]

@@ -113,6 +113,11 @@ def _keep_live(wish: Wish) -> str:
 
 
 def _keep_earlier(wish: Wish) -> str:
+    if not wish.yes:
+        raise sentences.refuse(
+            "needs-acknowledgement",
+            _("What stands there now would be gone. Confirm that the earlier skill is to come back."),
+        )
     decide_recovery(*wish.key, keep="earlier", caller=wish.caller)
     return _("The earlier skill stands again.")
 

@@ -232,7 +232,7 @@ def instant(text: str | None) -> datetime | None:
 
 def underneath(view: View) -> list[tuple[str, str]]:
     """`(path, what happened)` of live files that are not what they were when a proposal was made."""
-    if view.proposal.status != Proposal.Status.STALE:
+    if view.proposal.status != Proposal.Status.STALE and not view.state.stale:
         return []
     before: dict[str, str] = json.loads(view.proposal.target_tree_json or "{}")
     try:
