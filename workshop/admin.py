@@ -16,6 +16,7 @@ from gateway.callers import caller_of
 from gateway.errors import AppError
 from workshop import models
 from workshop.services import decisions, recovery, rollbacks
+from workshop.services.rules import set_desk_rules
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -64,6 +65,7 @@ class ProposalAdmin(ReadOnly):
     inlines = (GenerationInline, EventInline)
     actions = ("reject_selected", "quarantine_selected", "roll_back_selected", "recover_selected")
     show_full_result_count = False
+    readonly_fields = ("page",)
 
     @admin.display(description=_("page"))
     def page(self, proposal: models.Proposal) -> SafeString | str:
@@ -197,8 +199,28 @@ class PublicationAdmin(ReadOnly):
 
 @admin.register(models.AgentDesk)
 class AgentDeskAdmin(admin.ModelAdmin):
+    """Changed here as on the curator's page: by the service, which notes who did it."""
+
     list_display = ("agent_id", "approval_policy", "two_person")
     list_editable = ("approval_policy", "two_person")
+    readonly_fields = ("agent_id",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: models.AgentDesk, form: Any, change: bool) -> None:
+        try:
+            set_desk_rules(
+                obj.agent_id,
+                approval_policy=obj.approval_policy,
+                two_person=obj.two_person,
+                caller=caller_of(request),
+            )
+        except AppError as error:
+            self.message_user(request, error.message, messages.ERROR)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """In the rows of the list a field has no label beside it: it carries its name itself."""
