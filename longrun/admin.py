@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from gateway.admin.base import Audited, ReadOnly
 from gateway.callers import caller_of
 from gateway.errors import AppError
 from longrun.machine import is_session_key
@@ -17,21 +18,9 @@ from longrun.services.heartbeat import send_now
 from longrun.services.tasks import clear_task
 
 
-class ReadOnly(admin.ModelAdmin):
-    """Rows that only the services write."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-
 @admin.register(Boundary)
-class BoundaryAdmin(admin.ModelAdmin):
+class BoundaryAdmin(Audited):
+    noun = "boundary"
     list_display = ["name", "session_key", "about"]
     search_fields = ["name", "session_key"]
 

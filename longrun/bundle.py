@@ -8,14 +8,16 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from archives.errors import NotThere
 from archives.opening import open_folder, open_in_folder
-from archives.store import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from archives.store import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, sweep_temporaries
 
 SHIPPED = Path(__file__).resolve().parent.parent / "skills"
 OWN = ".openclaw-web"
@@ -111,6 +113,14 @@ def write(root: Path, path: str, data: bytes, *, mode: int = 0o644) -> None:
             os.fsync(file.fileno())
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
+
+
+def sweep(root: Path, files: Iterable[str]) -> None:
+    """Removes what an installation that was killed more than an hour ago left beside `files`."""
+    folders = {tuple(path.split("/")[:-1]) for path in files} | {(OWN,)}
+    for folder in folders:
+        with suppress(NotThere):
+            sweep_temporaries(root, folder, older_than=time.time() - 3600)
 
 
 def remove(root: Path, path: str) -> None:

@@ -1,8 +1,10 @@
 """The actions of a task's page. What is allowed is decided by the services; these only ask."""
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from longrun.models import Boundary, LongTask
@@ -38,6 +40,10 @@ class WaitingForm(ActionForm):
         help_text=_("A checkpoint or wake-up: 10m, 2h30m, 明天9点, 2026-12-01 09:00."),
     )
     field_order = ("waiting_kind", "waiting_for", "next_check", "why")
+
+    def report(self) -> Report:
+        # What a person types is meant by the clock that the page shows them.
+        return replace(super().report(), zone=timezone.get_current_timezone_name())
 
 
 class BlockForm(ActionForm):

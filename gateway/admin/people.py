@@ -11,6 +11,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from gateway.admin.base import Audited
 from gateway.callers import ROLES, caller_of, role_of
 from gateway.errors import GatewayError
 from gateway.models import User
@@ -61,7 +62,8 @@ class NewPersonForm(AdminUserCreationForm):
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(Audited, UserAdmin):
+    noun = "person"
     form = PersonForm
     add_form = NewPersonForm
     list_display = ["username", "role", "is_active", "last_login", "date_joined", "language", "time_zone"]

@@ -11,7 +11,7 @@ from agents.roster import get_agent
 from gateway import audit
 from gateway.callers import WRITE, Caller
 from gateway.models import ApiToken
-from gateway.tokens import digest_of, make_token
+from gateway.tokens import digest_of, make_token, revoke_token
 from longrun import bundle
 from longrun.bundle import Change
 from longrun.errors import LongRunError
@@ -44,6 +44,7 @@ def install_skills(
             code="WORKSPACE_MISSING",
         )
     files = bundle.shipped_files()
+    bundle.sweep(root, files)
     changes = bundle.compare(root, files)
     hashes = bundle.read_manifest(root)
     kept = []
@@ -78,11 +79,12 @@ def _configure(root: Path, agent_id: str, caller: Caller, url: str, session_key:
     except ValueError:
         known = {}
     usable = isinstance(known, dict) and known.get("agent") == agent_id and known.get("token")
-    works = usable and ApiToken.objects.usable().filter(digest=digest_of(known["token"])).exists()
-    if works and known.get("url") == address and not session_key:
+    held = ApiToken.objects.usable().filter(digest=digest_of(str(known["token"]))).first() if usable else None
+    fits = held is not None and session_key in ("", held.session_key)
+    if fits and known.get("url") == address:
         return "kept"
-    secret = known["token"] if works and not session_key else ""
-    if not secret:
+    secret = known["token"] if fits else ""
+    if not fits:
         _token, secret = make_token(
             f"skills of {agent_id}",
             scopes=[WRITE],
@@ -94,4 +96,7 @@ def _configure(root: Path, agent_id: str, caller: Caller, url: str, session_key:
     bundle.write(root, f"{bundle.OWN}/.gitignore", b"*\n")
     config = {"url": address, "agent": agent_id, "token": secret}
     bundle.write(root, place, json.dumps(config, indent=1).encode() + b"\n", mode=0o600)
-    return "kept" if works and not session_key else "made"
+    if held is not None and not fits:
+        # Nobody holds its secret any more.
+        revoke_token(held, caller=caller)
+    return "kept" if fits else "made"

@@ -117,6 +117,25 @@ def test_a_new_person_gets_the_chosen_role(administrator):
     assert role_of(User.objects.get(username="mei")) == "reviewer"
 
 
+def test_edits_of_a_person_are_in_the_trail_by_field_and_never_by_value(administrator, people):
+    reviewer = people["reviewer"]
+    url = reverse("admin:gateway_user_change", args=[reviewer.pk])
+    form = {
+        "username": "reviewer", "role": "reviewer", "is_active": "on", "email": "secret@example.org",
+        "language": "", "time_zone": "", "theme": "",
+    }  # fmt: skip
+    assert administrator.post(url, form).status_code == 302
+    password = reverse("admin:auth_user_password_change", args=[reviewer.pk])
+    new = {"usable_password": "true", "password1": "correct horse 2", "password2": "correct horse 2"}
+    assert administrator.post(password, new).status_code == 302
+    trail = AuditEntry.objects.filter(action="person.change", subject="reviewer").order_by("pk")
+    assert [entry.actor for entry in trail] == ["administrator"] * 2
+    fields = [entry.detail["changes"][0]["changed"]["fields"] for entry in trail]
+    assert "Email address" in fields[0] or "email" in fields[0]
+    assert "password" in fields[1]
+    assert "secret@example.org" not in str([entry.detail for entry in trail])
+
+
 def test_a_person_cannot_be_deleted(administrator, people):
     address = reverse("admin:gateway_user_delete", args=[people["viewer"].pk])
     assert administrator.post(address, {"post": "yes"}).status_code == 403

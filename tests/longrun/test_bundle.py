@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from ruamel.yaml import YAML
 
 from archives.errors import PathRefused
 from gateway.models import ApiToken
+from gateway.tokens import digest_of
 from longrun import bundle
 from longrun.errors import LongRunError
 from longrun.services.bundle import install_skills
@@ -199,6 +201,34 @@ def test_a_revoked_token_is_replaced(db, shell, workspace):
     ApiToken.objects.update(revoked_at=timezone.now())
     assert install_skills("main", caller=shell).token == "made"
     assert ApiToken.objects.usable().count() == 1
+
+
+def test_a_token_bound_to_a_session_is_made_once_and_the_one_before_ends(db, shell, workspace):
+    install_skills("main", caller=shell)
+    first = ApiToken.objects.get()
+    for expected in ("made", "kept"):
+        done = install_skills("main", caller=shell, session_key="agent:main:main")
+        assert done.token == expected
+    assert install_skills("main", caller=shell).token == "kept"
+    [usable] = ApiToken.objects.usable()
+    assert (usable.session_key, usable.pk != first.pk) == ("agent:main:main", True)
+    written = json.loads((workspace / ".openclaw-web/client.json").read_text())["token"]
+    assert usable.digest == digest_of(written)
+
+
+def test_what_a_killed_installation_left_goes_with_the_next_one(db, shell, workspace):
+    install_skills("main", caller=shell)
+    left = [
+        workspace / folder / ".ocw-00.tmp" for folder in ("skills/long-run-mode/scripts", ".openclaw-web")
+    ]
+    for draft in left:
+        draft.write_text("half")
+    fresh = workspace / "skills/archive-protocol/.ocw-01.tmp"
+    fresh.write_text("being written")
+    for draft in left:
+        os.utime(draft, (1000, 1000))
+    install_skills("main", caller=shell)
+    assert [draft.exists() for draft in (*left, fresh)] == [False, False, True]
 
 
 def test_a_symlink_on_the_way_is_refused_and_nothing_is_written_outside(db, shell, workspace, tmp_path):

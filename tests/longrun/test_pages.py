@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gateway.models import Delivery
+from gateway.models import AuditEntry, Delivery
 from longrun.models import Boundary, LongTask
 from longrun.services.heartbeat import fail_progress, tick
 from longrun.services.start import validate_start
@@ -212,6 +212,31 @@ def test_handing_off_goes_to_the_boundarys_session_and_tells_both(begin, reviewe
     assert '"key": "agent:ops:main"' in sent
     assert '"key": "agent:main:main"' in sent
     assert task.last_delivery.purpose == "handoff"
+
+
+def test_boundaries_are_set_up_in_the_admin_and_every_edit_is_in_the_trail(administrator):
+    add, rows = "/admin/longrun/boundary/add/", Boundary.objects
+    assert administrator.post(add, {"name": "运维", "session_key": "the ops session"}).status_code == 200
+    assert rows.count() == 0
+    assert administrator.post(add, {"name": "运维", "session_key": "agent:ops:main"}).status_code == 302
+    page = f"/admin/longrun/boundary/{rows.get().pk}"
+    administrator.post(f"{page}/change/", {"name": "运维", "session_key": "agent:ops:other"})
+    assert rows.get().session_key == "agent:ops:other"
+    administrator.post(f"{page}/delete/", {"post": "yes"})
+    trail = AuditEntry.objects.filter(action__startswith="boundary.").order_by("pk")
+    assert [(entry.action, entry.subject, entry.actor) for entry in trail] == [
+        (f"boundary.{verb}", "运维", "administrator") for verb in ("make", "change", "remove")
+    ]
+
+
+def test_a_person_means_the_clock_that_the_page_shows_them(clock, begin, reviewer, people):
+    task = begin()
+    people["reviewer"].time_zone = "Asia/Shanghai"
+    people["reviewer"].save()
+    data = {"waiting-waiting_kind": "wakeup", "waiting-next_check": "2026-12-02 09:00"}
+    assert reviewer.post(f"/tasks/{task.pk}/waiting/", data).status_code == 302
+    task.refresh_from_db()
+    assert task.next_check_at.isoformat() == "2026-12-02T01:00:00+00:00"
 
 
 def test_resuming_a_blocked_task_sends_the_words_of_the_person(begin, reviewer, program):
