@@ -134,7 +134,7 @@ def _names(text: str) -> set[str]:
 
 
 def _texts(message) -> tuple:
-    return message.string if isinstance(message.string, (tuple, list)) else (message.string,)
+    return tuple(message.string) if isinstance(message.string, (tuple, list)) else (message.string,)
 
 
 def _first(text) -> str:

@@ -287,6 +287,16 @@ def test_a_failed_request_says_so_and_stays(desk, world):
     assert "nothing was changed" in note.text_content()
 
 
+def test_between_desktop_and_phone_the_search_box_keeps_room_for_its_words(desk, world):
+    page = desk("administrator")
+    page.set_viewport_size({"width": 800, "height": 700})
+    for address in PAGES.values():
+        page.goto(address)
+        assert not overflows(page), address
+        if page.locator(".rail").count():
+            assert page.locator(".top .search input").bounding_box()["width"] > 220
+
+
 @pytest.mark.parametrize("width", [320, 640])
 def test_nothing_is_cut_at_320_pixels_or_at_double_size(desk, world, width):
     page = desk("administrator", phone=True)

@@ -67,3 +67,14 @@ def test_blocking_without_script_keeps_what_was_typed_and_then_works(desk, made)
     form.locator("button").click()
     page.wait_for_selector("text=is now blocked")
     assert "登录一次" in page.inner_text("main")
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_names_without_a_space_stay_inside_their_panels(desk, made, phone):
+    long = "Move_the_tables_" + "x" * 150
+    report = Report(origin_session_key="agent:main:main", goal="g" * 300, note="n" * 300)
+    task = set_task(long, state="executing", report=report, caller=command_caller())
+    page = desk("reviewer", phone=phone)
+    for path in ("/tasks/", f"/tasks/{task.pk}/", "/activity/", "/"):
+        page.goto(path)
+        assert not overflows(page), path
