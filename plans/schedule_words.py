@@ -20,7 +20,8 @@ from plans.schedule_text import DAY_NAMES, MONTH_NAMES
 def describe_timing(timing: Timing) -> str:
     """One phrase without a full stop; the zone is named except for an interval, which has none."""
     if timing.kind == EVERY:
-        return _("every %(length)s") % {"length": describe_length(timing.every)}
+        alone = {60: _("every minute"), 3600: _("every hour")}
+        return alone.get(timing.every) or _("every %(length)s") % {"length": describe_length(timing.every)}
     if timing.kind == AT and timing.at is not None:
         return _("once, on %(instant)s (%(zone)s)") % {
             "instant": describe_instant(timing.at, timing.zone),

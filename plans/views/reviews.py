@@ -66,7 +66,10 @@ def review(request: HttpRequest, uid: UUID) -> HttpResponse:
     ask = request.GET.get("ask", "")
     asked = Asked(ask=ask if ask in ("confirm", "changes") and may_act(request) else "")
     if asked.ask == "changes":
-        asked.comments = [{"line": line, "text": ""} for line in _lines_asked(request)]
+        newest = request.GET.getlist("line")[-1:]
+        asked.comments = [
+            {"line": line, "text": "", "newest": [str(line)] == newest} for line in _lines_asked(request)
+        ]
     return show_review(request, plan, asked)
 
 
@@ -229,11 +232,11 @@ def _tab_context(
 
 
 def _numbered(plan: Plan, revision: Revision, reading: Reading, request: HttpRequest) -> list[object]:
-    """The whole file; a line's number opens a comment on it, beside those already begun."""
+    """The whole file; a line's number opens a comment on it, beside those already begun, and stays in sight."""
     link = ""
     if may_act(request):
         begun = "".join(f"line={line}&amp;" for line in _lines_asked(request))
-        link = f"?tab=raw&amp;ask=changes&amp;{begun}line="
+        link = f"?tab=raw&amp;ask=changes&amp;{begun}line={{line}}#L{{line}}"
     marked = frozenset(problem.line for problem in reading.problems)
     return list(numbered_text(revision_text(revision), line_url=link, marked=marked))
 

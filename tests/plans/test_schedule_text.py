@@ -102,6 +102,8 @@ def test_an_instant_in_the_past_is_refused_where_it_would_have_to_run():
         ("cron 0 9 13 * FRI (UTC)", "on day 13 of the month or on Friday at 09:00 (UTC)"),
         ("cron 0 9 * * 5L (UTC)", "on the last Friday of the month at 09:00 (UTC)"),
         ("every 1h30m", "every 1 hour 30 minutes"),
+        ("every 60m", "every hour"),
+        ("every 1m", "every minute"),
         ("at 2026-12-01 07:30 (Asia/Shanghai)", "once, on 2026-12-01 07:30 (Asia/Shanghai)"),
     ],
 )

@@ -186,3 +186,12 @@ def test_a_text_that_would_hold_the_markdown_parser_is_shown_plain(written, plan
     with not_hanging():
         assert reviewer.get(at(written) + "?tab=plan").status_code == 200
         assert reviewer.get(at(written) + "?tab=diff").status_code == 200
+
+
+def test_a_line_that_is_commented_on_stays_in_sight_and_its_comment_has_the_focus(written, reviewer):
+    page = reviewer.get(at(written) + "?tab=raw&ask=changes&line=12&line=3")
+    html = page.content.decode()
+    assert '?tab=raw&amp;ask=changes&amp;line=3&amp;line=12&amp;line=5#L5"' in html
+    focused = [tag for tag in re.findall(r"<(?:input|textarea)[^>]*>", html) if "data-focus" in tag]
+    assert len(focused) == 1
+    assert 'id="comment-3"' in focused[0]
