@@ -280,6 +280,36 @@ def test_a_folder_keeps_its_paths(two_agents, desk, person, tmp_path):  # noqa: 
     assert Proposal.objects.get().record["supportFiles"][0]["path"] == "scripts/run.sh"
 
 
+def drop(page, selector, *paths) -> None:
+    """Drops files from the file manager on the upper edge of an element, as the browser itself would."""
+    page.locator(selector).scroll_into_view_if_needed()
+    box = page.locator(selector).bounding_box()
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    session = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        at = {"type": kind, "x": box["x"] + 12, "y": box["y"] + 12, "data": data}
+        session.send("Input.dispatchDragEvent", at)
+
+
+def test_files_and_a_folder_are_dropped_anywhere_on_their_zones(two_agents, desk, person, tmp_path):  # noqa: F811
+    (tmp_path / "loose.md").write_text("loose\n")
+    folder = tmp_path / "my-skill"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "scripts/run.sh").write_text("echo 1\n")
+    page = desk("reviewer")
+    page.goto(reverse("workshop:new"))
+    page.fill("#id_name", "dropped")
+    page.fill("#id_description", "Dropped files")
+    page.fill("#id_content", "# Dropped\n")
+    drop(page, ".dropzone >> nth=0", tmp_path / "loose.md")
+    drop(page, ".dropzone >> nth=1", folder)
+    shoot(page, "workshop-dropped")
+    page.click('button:has-text("Propose")')
+    page.wait_for_selector("#object-title")
+    kept = [item["path"] for item in Proposal.objects.get().record["supportFiles"]]
+    assert sorted(kept) == ["references/loose.md", "scripts/run.sh"]
+
+
 def test_a_phone_shows_the_desk_without_sideways_scrolling(two_agents, desk, person):  # noqa: F811
     live_skill(person)
     proposal = update(
