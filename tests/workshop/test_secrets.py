@@ -4,6 +4,7 @@ an address, a redirect, a log line, an error page, an audit entry; and no mask i
 import json
 import logging
 import re
+import sys
 from html import unescape
 
 import pytest
@@ -439,3 +440,16 @@ def test_naming_a_variable_in_place_of_the_value_is_welcome(two_agents, person):
         "main", proposal.pk, expected_revision_hash=proposal.revision_hash, caller=person
     )
     assert done.status == "applied"
+
+
+@pytest.mark.parametrize("formatter", [LineFormatter(), JsonFormatter()], ids=["lines", "json"])
+def test_a_fault_with_a_secret_in_it_is_logged_without_it(formatter):
+    try:
+        int(SECRET)
+    except ValueError:
+        fault = logging.LogRecord("x", logging.ERROR, "x", 1, "Bad: %s", (SECRET,), sys.exc_info())
+    RequestIdFilter().filter(fault)
+    line = formatter.format(fault)
+    assert "Traceback" in line
+    assert "invalid literal for int" in line
+    assert SECRET not in line
