@@ -4,7 +4,7 @@
 that registers one function here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,14 +21,28 @@ class ArchiveLink:
     icon: str = "link"
 
 
+Place = tuple[str, str]  # agent id, archive id
 Provider = Callable[[str, str], list[ArchiveLink]]
+Namer = Callable[[Collection[Place]], dict[Place, str]]
 _providers: list[Provider] = []
+_namers: list[Namer] = []
 
 
 def provides_archive_links(provider: Provider) -> Provider:
     """Registers `provider(agent_id, archive_id) -> [ArchiveLink]`: a few rows, one or two queries at most."""
     _providers.append(provider)
     return provider
+
+
+def provides_archive_names(namer: Namer) -> Namer:
+    """Registers `namer(places)`: what people call those of the archives it knows, in a fixed number of queries."""
+    _namers.append(namer)
+    return namer
+
+
+def names_of(places: Collection[Place]) -> dict[Place, str]:
+    """What people call these archives, where an app above knows it."""
+    return {place: name for namer in _namers for place, name in namer(places).items()} if places else {}
 
 
 def links_of(agent_id: str, archive_id: str) -> list[ArchiveLink]:

@@ -13,7 +13,7 @@ from archives import indexer, plan_file, queries, services
 from archives.cards import card_of_row, render_agent_markdown
 from archives.errors import ArchivesError, NotThere
 from archives.kinds import KINDS
-from archives.links import links_of
+from archives.links import links_of, names_of
 from archives.models import Archive, Bucket, Workspace
 from archives.places import history_of
 from archives.protocol import is_safe_id, read_timestamp
@@ -32,8 +32,8 @@ _YES_NO = {"yes": True, "no": False}
 def archives(request: HttpRequest) -> HttpResponse:
     """All archives of all agents, newest first; with a search, the files that match."""
     wanted = _filter_of(request)
-    known = list(queries.workspaces())
-    for workspace in known[:_FRESHENED]:
+    spaces = list(queries.workspaces())
+    for workspace in spaces[:_FRESHENED]:
         if wanted.agent_id in ("", workspace.agent_id):
             indexer.refresh_list(workspace)
     before = request.GET.get("before", "").replace("\0", "")
@@ -45,8 +45,10 @@ def archives(request: HttpRequest) -> HttpResponse:
     else:
         page = queries.list_archives(wanted, before=before)
         names = queries.latest_names(page.rows)
+        known = names_of([(row.workspace.agent_id, row.archive_id) for row in page.rows])
         for row in page.rows:
             row.latest = names.get(row.pk, [])
+            row.known_as = known.get((row.workspace.agent_id, row.archive_id), "")
         found = []
     context = {
         "wanted": wanted,
@@ -54,10 +56,10 @@ def archives(request: HttpRequest) -> HttpResponse:
         "files": files,
         "found": found,
         "cursor": (files or page).cursor,  # type: ignore[union-attr]
-        "workspaces": known,
-        "broken": [one for one in known if one.scan_error and wanted.agent_id in ("", one.agent_id)],
+        "workspaces": spaces,
+        "broken": [one for one in spaces if one.scan_error and wanted.agent_id in ("", one.agent_id)],
         "kinds": KINDS,
-        "several": len(known) > 1,
+        "several": len(spaces) > 1,
     }
     return render_page(request, "archives/archives.html", context, region="archive-list")
 

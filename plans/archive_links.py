@@ -1,11 +1,12 @@
 """What an archive belongs to, for the archives' pages: the plans in its PLAN.md, and the run whose session made it."""
 
 import uuid
+from collections.abc import Collection
 
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
-from archives.links import ArchiveLink, provides_archive_links
+from archives.links import ArchiveLink, Place, provides_archive_links, provides_archive_names
 from plans.models import Plan, Run
 
 MOST = 5
@@ -29,10 +30,26 @@ def plans_and_runs(agent_id: str, archive_id: str) -> list[ArchiveLink]:
     return links
 
 
+@provides_archive_names
+def plan_names(places: Collection[Place]) -> dict[Place, str]:
+    """The plan in each of these archives, and the plan whose isolated run each of them is."""
+    ids = {archive_id for _agent, archive_id in places}
+    plans = Plan.objects.filter(archive_id__in=ids).order_by("pk")
+    runs = Run.objects.select_related("plan").filter(uid__in=[uid for uid in map(_uuid, ids) if uid])
+    return {(run.plan.agent_id, str(run.uid)): str(run.plan) for run in runs} | {
+        (plan.agent_id, plan.archive_id): str(plan) for plan in plans
+    }
+
+
 def _run_of_session(agent_id: str, archive_id: str) -> Run | None:
     """An isolated run's session key ends with the run's own id, and so its archive is named by it."""
+    uid = _uuid(archive_id)
+    runs = Run.objects.select_related("plan").filter(plan__agent_id=agent_id)
+    return runs.filter(uid=uid).first() if uid else None
+
+
+def _uuid(text: str) -> uuid.UUID | None:
     try:
-        uid = uuid.UUID(archive_id)
+        return uuid.UUID(text)
     except ValueError:
         return None
-    return Run.objects.select_related("plan").filter(uid=uid, plan__agent_id=agent_id).first()

@@ -174,6 +174,15 @@ def test_an_archive_shows_what_it_belongs_to(viewer, workspace, put, monkeypatch
     assert "session of" not in page(viewer, "/archives/ops/local-0416-1430/")
 
 
+def test_the_list_calls_an_archive_as_people_do_where_an_app_knows_it(viewer, workspace, put, monkeypatch):
+    put(f"archives/main/{TS}/a.md")
+    put(f"archives/other/{TS}/a.md")
+    monkeypatch.setattr(links, "_namers", [lambda places: {("ops", "main"): "每日 <快报>"}])
+    html = page(viewer, "/archives/")
+    assert html.count('<span class="known-as">') == 1
+    assert '<span class="known-as">每日 &lt;快报&gt;</span>' in html
+
+
 @pytest.mark.parametrize(
     "url",
     [
