@@ -10,7 +10,7 @@ from django.utils import timezone
 from django_q.models import Failure
 
 from gateway.idempotency import forget_old_answers
-from gateway.models import AuditEntry, LedgerEvent
+from gateway.models import AuditEntry, Delivery, LedgerEvent
 
 _BATCH = 1000
 
@@ -24,6 +24,8 @@ def forget_old(now: datetime | None = None) -> dict[str, int]:
 
     old: dict[str, QuerySet] = {
         "events": LedgerEvent.objects.filter(at__lt=before(settings.EVENT_DAYS)),
+        # Messages of passing use, such as a task's short progresses; all others stay with what they are about.
+        "messages": Delivery.objects.filter(expires_at__lt=before(settings.EVENT_DAYS)),
         "audit": AuditEntry.objects.filter(at__lt=before(settings.AUDIT_DAYS)),
         "failures": Failure.objects.filter(stopped__lt=before(settings.EVENT_DAYS)),
         "sessions": Session.objects.filter(expire_date__lt=now),

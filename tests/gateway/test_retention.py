@@ -4,7 +4,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django_q.models import Failure
 
-from gateway.models import AuditEntry, LedgerEvent
+from gateway.models import AuditEntry, Delivery, DeliveryAttempt, LedgerEvent
 from gateway.retention import forget_old
 
 pytestmark = pytest.mark.django_db
@@ -45,3 +45,19 @@ def test_more_rows_than_one_batch_all_go():
         LedgerEvent(kind="e", at=NOW - timedelta(days=100)) for _number in range(2100)
     )
     assert forget_old(NOW)["events"] == 2100
+
+
+def test_short_progresses_go_after_90_days_and_messages_that_matter_stay():
+    def message(key, **values):
+        made = Delivery.objects.create(
+            agent_id="main", session_key="agent:main:main", text="x", purpose="p", dedupe_key=key, made_by="lin",
+            generated_at=NOW - timedelta(days=100), **values,
+        )  # fmt: skip
+        DeliveryAttempt.objects.create(delivery=made, transport="inbox")
+
+    message("old progress", expires_at=NOW - timedelta(days=91))
+    message("young progress", expires_at=NOW - timedelta(days=89))
+    message("request")
+    assert forget_old(NOW)["messages"] == 1
+    assert set(Delivery.objects.values_list("dedupe_key", flat=True)) == {"young progress", "request"}
+    assert DeliveryAttempt.objects.count() == 2

@@ -187,6 +187,21 @@ def test_heartbeats_that_nobody_carried_count_as_undelivered(clock, begin, agent
     assert states == ["executing", "executing", "executing", "blocked"]
 
 
+def test_a_tick_of_a_blocked_task_gives_the_three_answers_and_no_other_tick_does(begin, agent_caller):
+    begin("b", state="blocked", stuck_at="登录页", missing="验证码", suggestion="登录一次")
+    begin("w")
+    blocked, working = tick("b", caller=agent_caller), tick("w", caller=agent_caller)
+    assert [blocked[answer] for answer in ("stuck_at", "missing", "suggestion")] == [
+        "登录页",
+        "验证码",
+        "登录一次",
+    ]
+    assert "blocked" in blocked["hint"]
+    assert blocked["must_send_now"] is False
+    assert "stuck_at" not in working
+    assert working["hint"] == "Nothing is due. Go on."
+
+
 def test_a_received_heartbeat_starts_the_count_anew(clock, begin, agent_caller):
     begin(progress_every="1m", quiet_limit="1h")
     for number in range(5):
