@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 
 from gateway.models import ApiToken, Delivery
+from gateway.sentences import DELIVERY
 
 DELIVERED = Delivery.Outcome.DELIVERED
 FAILED = Delivery.Outcome.FAILED
@@ -89,11 +89,15 @@ class Program:
         except subprocess.TimeoutExpired:
             return Sent(
                 UNKNOWN,
-                _("No answer within %(seconds)s seconds; it may still arrive.")
-                % {"seconds": settings.DELIVERY_TIMEOUT_SECONDS},
+                DELIVERY.kept(
+                    "No answer within %(seconds)s seconds; it may still arrive.",
+                    seconds=settings.DELIVERY_TIMEOUT_SECONDS,
+                ),
             )
         except OSError as error:
-            return Sent(FAILED, _("The program could not be started: %(why)s") % {"why": error.strerror})
+            return Sent(
+                FAILED, DELIVERY.kept("The program could not be started: %(why)s", why=error.strerror)
+            )
         return _read_answer(done.returncode, done.stdout, done.stderr, made=method == "sessions.create")
 
     @staticmethod
@@ -135,7 +139,7 @@ def _read_answer(status: int, out: bytes, err: bytes, *, made: bool = False) -> 
     """`made`: a session was asked for, which answers `ok` and starts nothing."""
     answer = _json_in(out)
     if status < 0:
-        return Sent(UNKNOWN, _("The program was ended by signal %(signal)s.") % {"signal": -status})
+        return Sent(UNKNOWN, DELIVERY.kept("The program was ended by signal %(signal)s.", signal=-status))
     if status == 0 and isinstance(answer, dict) and answer.get("status") in ("started", "ok", "in_flight"):
         return Sent(DELIVERED)
     if made and status == 0 and isinstance(answer, dict) and answer.get("ok") is True:
@@ -144,7 +148,7 @@ def _read_answer(status: int, out: bytes, err: bytes, *, made: bool = False) -> 
     if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
         reason = str(answer["error"].get("message", ""))
     reason = reason or err.decode(errors="replace").strip() or out.decode(errors="replace").strip()
-    reason = reason[-500:] or _("The program ended with status %(status)s.") % {"status": status}
+    reason = reason[-500:] or DELIVERY.kept("The program ended with status %(status)s.", status=status)
     if is_timeout(reason) or status == 0:
         # Status 0 without a word that the session took it proves nothing either way.
         return Sent(UNKNOWN, reason)

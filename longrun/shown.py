@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from gateway.models import Delivery, DeliveryAttempt
 from longrun.models import SCAN_EVERY, LongTask, TaskEvent
-from longrun.words import EVENTS, FINDING_TONES, PURPOSES, STATE_TONES
+from longrun.words import EVENTS, FINDING_TONES, PURPOSES, STATE_TONES, undelivered_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ class Line:
             return ""
         labels = {finding.value: str(finding.label) for finding in LongTask.Finding if finding.value}
         named = self.event.kind in ("finding", "sign_seen", "recovered")
-        return labels.get(self.event.why, self.event.why) if named else self.event.why
+        if named:
+            return labels.get(self.event.why, self.event.why)
+        lost = self.event.kind in ("heartbeat_lost", "progress_lost", "recovery_tried")
+        return undelivered_reason(self.event.why) if lost else self.event.why
 
     @property
     def icon(self) -> str:
@@ -78,6 +81,11 @@ class Card:
             warn_after=every,
             bad_after=max(task.limit, every),
         )
+
+    @property
+    def progress_error(self) -> str:
+        """Why the last progress was not received, in words."""
+        return undelivered_reason(self.task.last_progress_error)
 
     @property
     def state_tone(self) -> str:

@@ -107,7 +107,7 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
     if delivery.is_received:
         messages.success(request, _("The progress was received in the session."))
     elif delivery.outcome == "failed":
-        messages.error(request, _("The progress was not received: %(why)s") % {"why": delivery.error})
+        messages.error(request, _("The progress was not received: %(why)s") % {"why": delivery.reason})
     elif delivery.outcome == "unknown":
         messages.warning(request, _("Sending was tried; it is not known yet whether it arrived."))
     else:

@@ -4,6 +4,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from gateway.sentences import DELIVERY
+
 STATE_TONES = {
     "analyzing": "info",
     "executing": "run",
@@ -44,6 +46,11 @@ PURPOSES: dict[str, str | Promise] = {
     "handoff": _("Handoff"),
     "notice": _("Notice of a person's change"),
 }
+# Why a heartbeat was not delivered, where no sender said anything.
+UNSAID: dict[str, str | Promise] = {
+    "unknown": _("tried; whether it arrived is not known"),
+    "no transport": _("no way to send it was open"),
+}
 BLOCKED_BY: dict[str, str | Promise] = {
     "reported": _("reported"),
     "tool_failures": _("3 tool failures in a row"),
@@ -51,3 +58,8 @@ BLOCKED_BY: dict[str, str | Promise] = {
     "undelivered": _("3 heartbeats in a row not delivered"),
     "need": _("something only a person can give"),
 }
+
+
+def undelivered_reason(error: str) -> str:
+    """Why a progress was not delivered, in the reader's language as far as the words are ours."""
+    return str(UNSAID[error]) if error in UNSAID else DELIVERY.tell(error) or error

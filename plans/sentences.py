@@ -1,17 +1,16 @@
 """Sentences that are stored with a plan or a run, and told again in the language of whoever reads them.
 
-A worker has no reader, and a person who pauses a plan in Chinese is read by others in English. So what is stored is
-the English sentence, whole and readable in the admin and over the wire; `tell` recognises it by its pattern and says
-it in the active language. What no pattern fits (a person's own words) is told as it stands.
+How that goes is in `gateway.sentences`; what no pattern fits (a person's own words) is told as it stands.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
+
+from gateway.sentences import Stored
 
 SENTENCES = (
     gettext_noop("The plan's text is not the confirmed one any more."),
@@ -45,40 +44,16 @@ SENTENCES = (
     gettext_noop("“%(path)s” is a symlink or no folder; archives are never reached through links."),
     gettext_noop("No workspace is known for agent “%(agent)s”."),
 )
-TOLD_AGAIN = ("why", "lacking")
-MARK = re.compile(r"%\((\w+)\)([sd])")
-
-
-def kept(sentence: str, **values: object) -> str:
-    """The English sentence to store. It must be one of SENTENCES, or readers get it in English only."""
-    if sentence not in SENTENCES:
-        raise ValueError(f"not among the sentences that can be told again: {sentence}")
-    return sentence % values if values else sentence
+_STORED = Stored(SENTENCES, again=("why", "lacking"))
+kept = _STORED.kept
 
 
 def tell(stored: str) -> str:
     """A stored sentence in the active language; a sentence inside it (`why`) is told too."""
-    for sentence, pattern in _patterns():
-        match = pattern.fullmatch(stored)
-        if match:
-            values: dict[str, object] = {}
-            for name, kind in MARK.findall(sentence):
-                value = match[name]
-                values[name] = int(value) if kind == "d" else tell(value) if name in TOLD_AGAIN else value
-            return _(sentence) % values if values else _(sentence)
+    told = _STORED.tell(stored)
+    if told is not None:
+        return told
     prefix, colon, rest = stored.partition(": ")
     if colon and re.fullmatch(r"[a-z]{3,12}", prefix):
         return f"{prefix}: {tell(rest)}"  # “command: The program …”, the name of a runner before its sentence
     return _(stored) if stored and "\n" not in stored and len(stored) < 200 else stored
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    found = []
-    for sentence in SENTENCES:
-        parts = MARK.split(sentence)
-        regex = re.escape(parts[0])
-        for name, kind, after in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-            regex += rf"(?P<{name}>{'-?[0-9]+' if kind == 'd' else '.*?'})" + re.escape(after)
-        found.append((sentence, re.compile(regex, re.DOTALL)))
-    return found

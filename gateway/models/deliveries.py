@@ -6,6 +6,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from gateway.sentences import DELIVERY
+
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def open(self, now: datetime | None = None) -> Self:
@@ -82,6 +84,11 @@ class Delivery(models.Model):
     def is_received(self) -> bool:
         return self.received_at is not None
 
+    @property
+    def reason(self) -> str:
+        """`error` in the reader's language, as far as the words are ours."""
+        return DELIVERY.tell(self.error) or self.error
+
 
 class DeliveryAttempt(models.Model):
     """One try to send. It is written as `unknown` before the try, so a sender that dies leaves the truth."""
@@ -104,3 +111,8 @@ class DeliveryAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.transport}: {self.outcome}"
+
+    @property
+    def reason(self) -> str:
+        """`error` in the reader's language, as far as the words are ours."""
+        return DELIVERY.tell(self.error) or self.error

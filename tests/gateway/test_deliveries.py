@@ -13,6 +13,7 @@ import time_machine
 from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import override
 
 from gateway import transports
 from gateway.callers import Caller
@@ -375,6 +376,17 @@ def test_a_transport_that_registers_itself_comes_first_and_replaces_its_namesake
 )  # fmt: skip
 def test_a_reason_that_means_no_answer_in_time_is_recognised(reason, expected):
     assert is_timeout(reason) is expected
+
+
+def test_our_own_reasons_are_stored_in_english_and_told_in_the_readers_language(message, program, settings):
+    settings.OPENCLAW_BIN = "/bin/false"
+    with override("zh-hans"):
+        sent = attempt_delivery(message)
+        assert sent.error == "The program ended with status 1."
+        assert sent.reason == "程序以状态 1 结束。"
+        assert sent.attempts.get().reason == sent.reason
+    assert sent.reason == sent.error
+    assert Delivery(error="no such session").reason == "no such session"
 
 
 def test_the_three_truths_are_said_one_by_one(message, agent_caller):

@@ -5,9 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from gateway.callers import command_caller
 from gateway.models import AuditEntry, Delivery
 from longrun.models import Boundary, LongTask
-from longrun.services.heartbeat import fail_progress, tick
+from longrun.services.heartbeat import fail_progress, send_due, send_now, tick
 from longrun.services.start import validate_start
 from longrun.services.tasks import Report, set_task
 from longrun.services.watchdog import run_watchdog
@@ -237,6 +238,28 @@ def test_a_person_means_the_clock_that_the_page_shows_them(clock, begin, reviewe
     assert reviewer.post(f"/tasks/{task.pk}/waiting/", data).status_code == 302
     task.refresh_from_db()
     assert task.next_check_at.isoformat() == "2026-12-02T01:00:00+00:00"
+
+
+def test_why_nothing_arrived_is_told_in_the_readers_language(clock, begin, reviewer, program, settings):
+    settings.DELIVERY_TIMEOUT_SECONDS = 1
+    tried, untried = begin("tried", quiet_limit="1h"), begin("untried", quiet_limit="1h")
+    clock.shift(300)
+    program("sleep 5")
+    send_now(tried, caller=command_caller())
+    settings.OPENCLAW_BIN = "no such program"
+    send_due()
+    clock.shift(301)
+    send_due()
+    assert LongTask.objects.get(name="tried").last_progress_error == (
+        "No answer within 1 seconds; it may still arrive."
+    )
+    reviewer.cookies["django_language"] = "zh-hans"
+    page = text_of(reviewer.get(f"/tasks/{tried.pk}/"))
+    assert "1 秒" in page
+    assert "No answer" not in page
+    page = text_of(reviewer.get(f"/tasks/{untried.pk}/"))
+    assert "当时没有可用的发送途径" in page
+    assert "no transport" not in page
 
 
 def test_resuming_a_blocked_task_sends_the_words_of_the_person(begin, reviewer, program):

@@ -24,12 +24,17 @@ def test_a_started_task_with_the_expected_key_is_bound(clock, begin, agent_calle
     assert task.validated_at == NOON
 
 
-@pytest.mark.parametrize("key", ["agent:main:other", "agent:ops:main", "", "主会话"])
-def test_any_other_key_is_not_bound_and_says_why(begin, agent_caller, key):
+@pytest.mark.parametrize(
+    ("key", "is_one_of_main"),
+    [("agent:main:other", True), ("agent:ops:main", False), ("", False), ("主会话", False)],
+)
+def test_any_other_key_is_not_bound_and_says_why(begin, agent_caller, key, is_one_of_main):
     task = begin()
     answer = validate_start(NAME, expect_session_key=key, caller=agent_caller)
     assert answer["ok"] is False
     assert "The task is bound to “agent:main:main”" in answer["reasons"][0]
+    further = [] if is_one_of_main else [f"“{key}” is no session key of agent “main”."]
+    assert answer["reasons"][1:] == further
     task.refresh_from_db()
     assert task.validated_at is None
 

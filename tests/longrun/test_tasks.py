@@ -254,3 +254,16 @@ def test_clearing_removes_the_task_and_stands_in_the_trail(begin, agent_caller):
     assert clear_task("整理合同", caller=agent_caller)["state"] == "executing"
     assert LongTask.objects.count() == 0
     assert AuditEntry.objects.filter(action="longtask.clear", subject="整理合同").exists()
+
+
+def test_every_sign_is_an_event_of_the_timeline(clock, begin, agent_caller):
+    task = begin()
+    touch_reply(task.name, caller=agent_caller)
+    touch_tool(task.name, caller=agent_caller, running_for="14m")
+    touch_tool(task.name, caller=agent_caller, failed=True, error="no answer")
+    told = task.events.order_by("id").values_list("kind", "why", "data")
+    assert list(told)[1:] == [
+        ("reply", "", {}),
+        ("quiet", "", {"until": (NOON + timedelta(minutes=14)).isoformat()}),
+        ("tool_failed", "no answer", {"need": ""}),
+    ]
