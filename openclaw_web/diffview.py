@@ -74,8 +74,8 @@ def file_diff(
     """Everything a page shows of one file. None for `old`: a new file; for `new`: a file that goes.
 
     `talks`: what stands below a line of the new text (0: above the first), or of the old text for a removed line
-    (then as a negative number). `line_url`, `old_line_url`: where a line's number leads, `{line}` in it standing for
-    the number, else the number is appended (empty: no links); they must be ready for an attribute.
+    (then as a negative number). `line_url`, `old_line_url`: where a line's number leads, the number is appended
+    (empty: no links); they must be ready for an attribute.
     """
     found = diff_texts(old, new)
     talks = talks or {}
@@ -234,10 +234,7 @@ def _split_rows(chunk: Chunk, line_url: str, old_line_url: str) -> Iterable[Row]
 
 
 def _number(line: int, line_url: str) -> str:
-    if not line_url:
-        return str(line)
-    url = line_url.replace("{line}", str(line)) if "{line}" in line_url else f"{line_url}{line}"
-    return f'<a href="{url}" tabindex="-1">{line}</a>'
+    return f'<a href="{line_url}{line}" tabindex="-1">{line}</a>' if line_url else str(line)
 
 
 def _text(line: str, pieces: tuple[Piece, ...] | None = None, tag: str = "") -> str:

@@ -101,10 +101,9 @@ def ask_changes(request: HttpRequest, uid: UUID) -> HttpResponse:
     """A person's words (and comments on lines) to the plan's session; what became of them stands in the conversation."""
     plan = find_plan(uid)
     digest, words = request.POST.get("digest", ""), request.POST.get("text", "")
-    lines, typed = request.POST.getlist("line"), request.POST.getlist("comment")
     comments = [
-        {"line": int(line), "text": text}
-        for line, text in zip(lines, typed, strict=False)
+        {"line": int(line), "text": request.POST.get(f"comment-{line}", "")}
+        for line in request.POST.getlist("line")
         if line.isascii() and line.isdigit() and len(line) < 7
     ]
     asked = Asked(ask="changes", words=words, comments=comments, seen_digest=digest)
@@ -232,11 +231,11 @@ def _tab_context(
 
 
 def _numbered(plan: Plan, revision: Revision, reading: Reading, request: HttpRequest) -> list[object]:
-    """The whole file; a line's number opens a comment on it, beside those already begun, and stays in sight."""
+    """The whole file; a line's number opens a comment on it, beside those already begun."""
     link = ""
     if may_act(request):
         begun = "".join(f"line={line}&amp;" for line in _lines_asked(request))
-        link = f"?tab=raw&amp;ask=changes&amp;{begun}line={{line}}#L{{line}}"
+        link = f"?tab=raw&amp;ask=changes&amp;{begun}line="
     marked = frozenset(problem.line for problem in reading.problems)
     return list(numbered_text(revision_text(revision), line_url=link, marked=marked))
 

@@ -84,7 +84,7 @@ def test_a_request_shows_the_three_truths(written, reviewer):
             "digest": written.current.file_digest,
             "text": "Name the branch.",
             "line": "6",
-            "comment": "Later, please.",
+            "comment-6": "Later, please.",
         },
     )
     said = text_of(reviewer.get(answer.url))
@@ -188,10 +188,21 @@ def test_a_text_that_would_hold_the_markdown_parser_is_shown_plain(written, plan
         assert reviewer.get(at(written) + "?tab=diff").status_code == 200
 
 
-def test_a_line_that_is_commented_on_stays_in_sight_and_its_comment_has_the_focus(written, reviewer):
+def test_the_comment_on_the_line_that_was_chosen_last_has_the_focus(written, reviewer):
     page = reviewer.get(at(written) + "?tab=raw&ask=changes&line=12&line=3")
     html = page.content.decode()
-    assert '?tab=raw&amp;ask=changes&amp;line=3&amp;line=12&amp;line=5#L5"' in html
+    assert '?tab=raw&amp;ask=changes&amp;line=3&amp;line=12&amp;line=5"' in html
     focused = [tag for tag in re.findall(r"<(?:input|textarea)[^>]*>", html) if "data-focus" in tag]
     assert len(focused) == 1
     assert 'id="comment-3"' in focused[0]
+
+
+def test_comments_on_two_lines_keep_to_their_lines_whatever_is_left_empty(written, reviewer):
+    fields = {
+        "digest": written.current.file_digest,
+        "line": ["3", "12"],
+        "comment-3": "",
+        "comment-12": "Why?",
+    }
+    reviewer.post(at(written, "request_changes"), fields)
+    assert ChangeRequest.objects.get().comments == [{"line": 12, "text": "Why?"}]
