@@ -235,6 +235,8 @@ def test_everything_works_without_javascript(two_agents, desk, person):  # noqa:
     page.goto(reverse("workshop:desk"))
     page.click("#tab-history")
     page.click("#tab-diff")
+    # The page opens where the reader was.
+    assert page.url.endswith(f"{url(proposal, 'diff')}#views")
     page.click("tr.add .ln a >> nth=0")
     page.fill('.remark-form textarea[name="body"]', "Why?")
     page.click(".remark-form button.btn")
