@@ -5,6 +5,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from django.core.cache import caches
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "ocw_"
 _TOUCHED_EVERY = timedelta(minutes=1)
+_REFUSED_EVERY = timedelta(minutes=1)
 _BY_DIGEST = Prepared(lambda digest: ApiToken.objects.filter(digest=digest), 1)
 
 
@@ -74,10 +76,11 @@ def revoke_token(token: ApiToken, *, caller: Caller) -> ApiToken:
 
 
 def caller_for_secret(secret: str, *, address: str = "", request_id: str = "") -> Caller | None:
-    """The caller behind a bearer secret, or None where it is unknown, revoked or expired."""
+    """The caller behind a bearer secret, or None where it is unknown, revoked or expired; then it is in the trail."""
     now = timezone.now()
     token = _BY_DIGEST.first(digest_of(secret))
     if token is None or not token.is_usable(now):
+        _record_refusal(token, address, request_id)
         return None
     if token.last_used_at is None or now - token.last_used_at > _TOUCHED_EVERY:
         # Not on every call: a busy agent would otherwise write a row a call.
@@ -93,6 +96,16 @@ def caller_for_secret(secret: str, *, address: str = "", request_id: str = "") -
         request_id=request_id,
         session_key=token.session_key,
     )
+
+
+def _record_refusal(token: ApiToken | None, address: str, request_id: str) -> None:
+    """One entry a minute for each address: a stranger must not be able to fill the trail."""
+    if not caches["default"].add(f"token:refused:{address}", True, _REFUSED_EVERY.total_seconds()):
+        return
+    stranger = Caller(kind="token", label="unknown token", address=address, request_id=request_id)
+    reason = "unknown" if token is None else "revoked" if token.revoked_at else "expired"
+    subject = "" if token is None else str(token)
+    audit.record(stranger, "token.refused", subject=subject, outcome="refused", reason=reason)
 
 
 def digest_of(secret: str) -> str:

@@ -87,6 +87,7 @@ WORDS: dict[str, str | Promise] = {
     "skills.install": _("Install a skill bundle"),
     "task.queue_again": _("Queue a background task again"),
     "token.make": _("Make a token"),
+    "token.refused": _("Token refused"),
     "token.revoke": _("Revoke a token"),
     "worker.died": _("Worker process ended unexpectedly"),
     "workshop.learn": _("Ask for learning"),

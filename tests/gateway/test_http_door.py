@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gateway.callers import command_caller
-from gateway.models import ApiToken
+from gateway.models import ApiToken, AuditEntry
 from gateway.tokens import make_token, revoke_token
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,20 @@ def test_a_stranger_gets_401_and_nothing_else(client):
 def test_a_wrong_token_gets_401(client, header):
     response = post(client, "health", headers={"Authorization": header.encode("utf-8", "replace").decode()})
     assert response.status_code == 401
+
+
+def test_a_refused_token_is_in_the_trail_once_a_minute_and_address_and_never_its_secret(client):
+    revoked, secret = make_token("old", scopes=["operator.read"], caller=command_caller())
+    revoke_token(revoked, caller=command_caller())
+    for _number in range(3):
+        post(client, "health", headers={"Authorization": "Bearer ocw_guessed-secret"})
+    post(client, "health", headers={"Authorization": f"Bearer {secret}"}, REMOTE_ADDR="192.0.2.7")
+    found = AuditEntry.objects.filter(action="token.refused").order_by("pk")
+    assert [(entry.address, entry.outcome, entry.reason, entry.subject) for entry in found] == [
+        ("127.0.0.1", "refused", "unknown", ""),
+        ("192.0.2.7", "refused", "revoked", str(revoked)),
+    ]
+    assert "guessed" not in str([vars(entry) for entry in found])
 
 
 def test_a_revoked_or_expired_token_gets_401(client):

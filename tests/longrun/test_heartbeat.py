@@ -282,7 +282,9 @@ def test_what_is_not_at_work_has_no_heartbeat(clock, begin, agent_caller, state,
     begin()
     set_task(NAME, state=state, report=Report(**said), caller=agent_caller)
     clock.shift(3600)
-    assert tick(NAME, caller=agent_caller)["must_send_now"] is False
+    ticked = tick(NAME, caller=agent_caller)
+    assert (ticked["must_send_now"], ticked["next_due_at"]) == (False, None)
+    assert LongTask.objects.get().progress_due_at is None
     assert heartbeat.emit_due(caller=agent_caller) == []
     with pytest.raises(LongRunError) as refused:
         build_progress(NAME, caller=agent_caller)

@@ -88,6 +88,7 @@ def test_a_started_state_needs_a_session_key(state):
         "agent:main:telegram:group:-100123:topic:42",
         "cron:nightly",
         "hook:1a2b",
+        "agent:main:" + "x" * (512 - len("agent:main:")),
     ],
 )
 def test_real_session_keys_are_taken(key):
@@ -99,7 +100,7 @@ def test_real_session_keys_are_taken(key):
     ["", "main", "主会话", "agent:main:", "agent::main", "agent:main", "<真实目标 sessionKey>",
      "agent:main:<key>", "agent:main:a\nb", "agent:main:x ", " agent:main:x", "agent:../x:main",
      "openclaw-control-ui",
-     "agent:main:" + "x" * 512, "agent:{agent}:main", "cron:"],
+     "agent:main:" + "x" * (513 - len("agent:main:")), "agent:{agent}:main", "cron:"],
 )  # fmt: skip
 def test_labels_placeholders_and_broken_keys_are_no_session_key(key):
     assert not is_session_key(key)
