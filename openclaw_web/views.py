@@ -28,7 +28,8 @@ _NOTHING_NEW = 204
 def home(request: HttpRequest) -> HttpResponse:
     """The Inbox: what waits for a person, and whether background work goes on.
 
-    An open page asks for region `pulse` with `seen`, the digest it shows: 204 while that is still right.
+    An open page asks for region `pulse` with `seen`, the digest it shows, and `told`, what it was told since:
+    204 while that is still right.
     """
     inbox = load_inbox(request.agent_id or None)  # type: ignore[attr-defined]
     state = worst_cluster()
@@ -36,9 +37,16 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {"inbox": inbox, "cluster": state, "digest": digest}
     if wants_region(request, "pulse"):
         seen = request.GET.get("seen", "")
-        if seen == digest:
+        if (request.GET.get("told") or seen) == digest:
             return HttpResponse(status=_NOTHING_NEW)
-        context |= {"digest": seen, "changed": seen.split("-")[0] != inbox.digest}
+        # What stands in the page's flow stays there: the lines below it must not move by themselves.
+        stood = bool(seen) and not seen.endswith("-up")
+        context |= {
+            "digest": seen,
+            "changed": seen.split("-")[0] != inbox.digest,
+            "stood": stood,
+            "told": digest,
+        }
         return render_page(request, "openclaw_web/inbox.html", context, region="pulse")
     if not inbox.total:
         context |= {"roster": load_roster(), "folder": state_dir(), "folder_exists": state_dir().exists()}

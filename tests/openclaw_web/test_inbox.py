@@ -1,4 +1,6 @@
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.utils import timezone
@@ -115,8 +117,20 @@ def test_an_open_home_page_hears_of_the_cluster_and_of_new_lines_and_else_nothin
     assert "The list has changed" in html
     assert "<html" not in html
     assert f"seen={seen}" in html
+    told = unescape(re.search(r'hx-get="([^"]+)"', html)[1])
+    assert "&told=" in told
+    assert viewer.get(told, headers=PULSE).status_code == 204
     beat(cluster_id="c", host="box", pid=1, workers=2, now=timezone.now() - timedelta(seconds=50))
-    assert "Background is down" in viewer.get(f"/?seen={seen}", headers=PULSE).content.decode()
+    assert "Background is down" in viewer.get(told, headers=PULSE).content.decode()
+
+
+def test_a_notice_that_stood_in_the_page_keeps_its_place_when_all_is_well_again(viewer):
+    beat(cluster_id="c", host="box", pid=1, workers=2, now=timezone.now() - timedelta(minutes=7))
+    seen = viewer.get("/").context["digest"]
+    alive()
+    html = viewer.get(f"/?seen={seen}", headers=PULSE).content.decode()
+    assert 'class="note ok"' in html and "The cluster answers." in html
+    assert "afloat" not in html
 
 
 def test_a_newcomer_is_told_where_it_looked_and_the_one_thing_to_do(viewer, state_dir):
