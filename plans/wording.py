@@ -68,6 +68,9 @@ def outcome_sentence(run: Run) -> str:
     told = tell(run.reason)
     if run.outcome in (Outcome.ERROR, Outcome.STOPPED) and told:
         return told
+    if run.outcome == Outcome.TIMEOUT and told:
+        # The limit that it had is in its own sentence; the plan's may be another by now.
+        return _("%(first)s %(second)s") % {"first": told, "second": _("It is not tried again.")}
     if run.outcome == Outcome.HELD and run.code == "PLAN_CHANGED":
         return says
     return _("%(first)s %(second)s") % {"first": says, "second": told} if told and told != says else says

@@ -241,3 +241,12 @@ def test_who_stopped_a_run_is_said_once(going, viewer):
     said = text_of(viewer.get(going.get_absolute_url()))
     assert "Stopped by Nina." in said
     assert "Stopped by a person" not in said
+
+
+def test_a_run_over_its_time_keeps_the_limit_that_it_had(confirmed, later, viewer):
+    reason = "The time limit of 10 s was reached. What the agent had begun may still go on."
+    run = write_run(confirmed, "timeout", reason=reason)
+    lifecycle.change_settings(confirmed, caller=later(), time_limit=3600)
+    said = text_of(viewer.get(run.get_absolute_url()))
+    assert f"{reason} It is not tried again." in said
+    assert "1 hour" not in said
