@@ -33,6 +33,7 @@ from plans.views.shared import (
     read_text,
     revision_diff,
     revision_text,
+    stands_again,
 )
 
 State = Plan.State
@@ -104,8 +105,13 @@ def _held_context(plan: Plan) -> dict[str, object]:
     """The difference that holds the plan."""
     if plan.state != State.HELD or plan.current is None:
         return {}
-    base, _confirmed = base_of(plan)
-    return {"files": [revision_diff(plan, base, plan.current)]} if base is not None else {}
+    base, confirmed = base_of(plan)
+    if base is None:
+        return {}
+    return {
+        "files": [revision_diff(plan, base, plan.current)],
+        "back_again": stands_again(plan, base, confirmed),
+    }
 
 
 def newest_outputs(plan: Plan, runs: list[Run], *, limit: int = OUTPUTS_SHOWN) -> list[Card]:

@@ -35,6 +35,7 @@ from plans.views.shared import (
     read_text,
     revision_diff,
     revision_text,
+    stands_again,
 )
 from plans.wording import waiting_sentence
 
@@ -160,6 +161,7 @@ def show_review(request: HttpRequest, plan: Plan, asked: Asked, *, status: int =
         "revision": revision,
         "base": base,
         "base_confirmed": base_confirmed,
+        "back_again": stands_again(plan, base, base_confirmed),
         "tab": tab,
         "tab_template": f"plans/_tab_{tab}.html",
         "may_act": may_act(request),

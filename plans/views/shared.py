@@ -126,6 +126,12 @@ def base_of(plan: Plan) -> tuple[Revision | None, Confirmation | None]:
     return base, getattr(base, "confirmation", None)
 
 
+def stands_again(plan: Plan, base: Revision | None, confirmed: Confirmation | None) -> bool:
+    """Held, and by now the file is byte for byte the text that was confirmed."""
+    held = plan.state == Plan.State.HELD and plan.current is not None and confirmed is not None
+    return bool(held and base and plan.current and base.file_digest == plan.current.file_digest)
+
+
 def identity_warnings(plan: Plan) -> list[str]:
     """SOUL.md or IDENTITY.md that changed after the plan's text was written, or cannot be read: the plan claims both."""
     try:

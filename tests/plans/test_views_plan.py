@@ -8,6 +8,7 @@ from django.utils import timezone
 from plans.models import Plan, Run
 from plans.services import lifecycle
 from plans.services.revisions import follow_file
+from plans.services.running import execute_run
 from tests.plans.world import text_of, write_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("roster")]
@@ -233,3 +234,20 @@ def test_the_page_of_an_active_plan_says_that_the_disk_is_newer(confirmed, plan_
     plan_file.unlink()
     reviewer.cookies["django_language"] = "zh-hans"
     assert f"{confirmed.path} 不见了" in text_of(reviewer.get(confirmed.get_absolute_url()))
+
+
+def test_a_held_plan_whose_confirmed_text_stands_again_says_so_and_offers_nothing_to_put_back(
+    confirmed, plan_file, reviewer, later, agent_program
+):
+    good = plan_file.read_text()
+    plan_file.write_text(good.replace("check the build", "delete the build"))
+    execute_run(lifecycle.run_now(confirmed, caller=later()).pk)
+    pages = [confirmed.get_absolute_url(), reverse("plans:review", args=[confirmed.uid])]
+    for address in pages:
+        assert "Put revision 1 back" in text_of(reviewer.get(address))
+    plan_file.write_text(good)
+    follow_file(Plan.objects.get(pk=confirmed.pk), caller=later())
+    for address in pages:
+        said = text_of(reviewer.get(address))
+        assert "By now the confirmed text stands in the file again" in said
+        assert "Put revision 1 back" not in said
