@@ -19,6 +19,7 @@ from gateway.tokens import make_token
 from openclaw_web.credentials import TOKENS, masked
 from openclaw_web.logs import JsonFormatter, LineFormatter, RequestIdFilter
 from tests.guards.test_walk import ALL
+from tests.hang import not_hanging
 from tests.workshop.desk_world import TRIP, live_skill, propose, skill_file, update
 from workshop import masks
 from workshop.errors import WorkshopError
@@ -391,6 +392,20 @@ def test_a_mask_in_place_of_a_value_is_recognised(live, draft, lines):
 def test_a_long_text_of_masks_is_looked_through_in_linear_time():
     live = "\n".join(f"key{number}: {'a' * 40}" for number in range(4000))
     assert len(masks.lines_masked(live, live.replace("a" * 40, "*" * 40))) == 4000
+
+
+@pytest.mark.parametrize(
+    ("live", "draft"),
+    [
+        ("a" * 40_000, "aa***a***a***a***b"),
+        ("\n".join(f"a{'b' * 3}{number}" for number in range(5000)), "\n".join(["aaa***"] * 5000)),
+        ("\n".join(f"key{'b' * 3}{number}" for number in range(5000)), "\n".join(["key***z"] * 5000)),
+    ],
+    ids=["one long line", "no line begins so", "every line begins so"],
+)
+def test_hostile_masks_are_looked_at_in_bounded_time(live, draft):
+    with not_hanging():
+        assert masks.lines_masked(live, draft) == []
 
 
 def test_a_mask_is_never_written_over_a_real_value(two_agents, person, reviewer, client):
