@@ -106,7 +106,10 @@ def _program() -> Check:
             name,
             "idle",
             _("not found"),
-            _("“%(program)s” is not on this server's PATH. Messages to sessions wait in the local inbox.")
+            _(
+                "“%(program)s” is not on this server's PATH. Messages to sessions wait here: in the inbox of agents "
+                "that hold a token, all others until there is a way to send them."
+            )
             % {"program": settings.OPENCLAW_BIN},
             _("Install OpenClaw here, or set OPENCLAW_BIN to its path, to send them right away."),
         )
