@@ -12,7 +12,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from gateway import registry
 from gateway.access import role_required
@@ -28,12 +28,14 @@ _MAX_BODY = 4 * 1024 * 1024
 @csrf_exempt  # a bearer token needs no CSRF token; a signed-in person's call is checked below
 @login_not_required
 @never_cache
-@require_POST
 def rpc(request: HttpRequest, name: str) -> HttpResponse:
     """`POST /api/rpc/<method>`, body: the params as one JSON object. Source: spec/gateway.md §2.
 
     A connection declares its capabilities once; here each call may, by name in `OpenClaw-Caps: a, b`.
     """
+    if request.method != "POST":
+        error = RpcError("INVALID_REQUEST", _("Methods are called by POST."))
+        return JsonResponse({"ok": False, "error": error.as_dict()}, status=405, headers={"Allow": "POST"})
     try:
         caller = _caller(request)
         if declared := request.headers.get("OpenClaw-Caps"):

@@ -90,6 +90,10 @@ class Delivery(models.Model):
         return DELIVERY.tell(self.error) or self.error
 
 
+# How a message went, where the name of the way is not a name that people know.
+WAYS = {"inbox": _("inbox"), "agent": _("by the agent itself")}
+
+
 class DeliveryAttempt(models.Model):
     """One try to send. It is written as `unknown` before the try, so a sender that dies leaves the truth."""
 
@@ -111,6 +115,11 @@ class DeliveryAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.transport}: {self.outcome}"
+
+    @property
+    def way(self) -> str:
+        """`transport` in words."""
+        return str(WAYS.get(self.transport, self.transport))
 
     @property
     def reason(self) -> str:

@@ -137,7 +137,7 @@ def test_an_answer_without_any_session_is_blocked():
 
 
 def test_a_failed_tool_call_is_a_failure_and_not_a_session():
-    with pytest.raises(SessionStatusFailed, match="internal_error"):
+    with pytest.raises(SessionStatusFailed, match=r"^internal_error$"):
         read_session(recorded("tool-session-status-unknown-key-arg") | {"error": {"code": "internal_error"}})
 
 

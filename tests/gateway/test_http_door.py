@@ -114,4 +114,5 @@ def test_the_list_shows_what_this_token_may_call(client, bearer):
 
 
 def test_a_get_of_a_method_is_not_allowed(client, bearer):
-    assert client.get("/api/rpc/health", headers=bearer).status_code == 405
+    answer = client.get("/api/rpc/health", headers=bearer)
+    assert (answer.status_code, answer["Allow"], answer.json()["ok"]) == (405, "POST", False)
