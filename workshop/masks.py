@@ -27,7 +27,8 @@ def lines_masked(live: str, draft: str) -> list[int]:
     draft_lines = draft.splitlines()
     kept = set(draft_lines)
     gone = sorted({line for line in live.splitlines() if line not in kept})
-    left, found = MAX_PAIRS, []
+    found: list[int] = []
+    left = MAX_PAIRS
     for number, line in enumerate(draft_lines, 1):
         parts = MASK.split(line, maxsplit=MAX_MASKS)
         if len(parts) < 2 or not parts[0].strip() or len(re.findall(r"\w", "".join(parts))) < MIN_FIXED:
