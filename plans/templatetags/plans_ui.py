@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Literal
 
 from django import template
 from django.utils import timezone
@@ -53,9 +54,9 @@ def run_sentence(run: Run) -> str:
 
 
 @register.filter
-def rhythm(schedule: Schedule | Timing | None) -> str:
-    """A schedule in words; an empty string where there is none."""
-    if schedule is None:
+def rhythm(schedule: Schedule | Timing | Literal[""] | None) -> str:
+    """A schedule in words; an empty string where there is none (templates have "" for a missing one)."""
+    if not schedule:
         return ""
     words = describe_timing(schedule.timing if isinstance(schedule, Schedule) else schedule)
     return words[:1].upper() + words[1:]

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from plans.models import Confirmation, Plan, Revision, Run, Schedule
 from plans.planfile_write import task_message
-from plans.services import lifecycle
+from plans.services import decisions, lifecycle
 from tests.plans.world import text_of, write_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("roster")]
@@ -227,3 +227,12 @@ def test_an_empty_week_says_where_it_looked(viewer):
 @pytest.mark.parametrize("start", ["x", "0001-01-01", "9999-12-31", ""])
 def test_a_bad_day_shows_today(viewer, start):
     assert viewer.get("/plans/calendar/", {"from": start}).status_code == 200
+
+
+def test_a_plan_that_was_never_scheduled_stands_among_the_drafts_while_changes_are_asked_for(
+    written, later, viewer
+):
+    decisions.request_changes(written, text="Every hour, please.", caller=later())
+    page = viewer.get(reverse("plans:list"), {"state": "drafts"})
+    assert page.status_code == 200
+    assert f"{written.name} main · changes requested" in text_of(page)
