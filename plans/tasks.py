@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from django.utils import timezone
+
+from gateway.callers import system_caller
 from gateway.schedules import repeat
 from plans.services.alarm import CLOCK
+from plans.services.announcing import announce_left
 from plans.services.discovery import discover_plans
 from plans.services.retention import forget_old_runs
 from plans.services.running import execute_run
@@ -23,8 +27,9 @@ def tick_plans() -> str:
 
 
 def follow_plans() -> str:
-    """Find plans and changes that agents wrote into PLAN.md files."""
-    return f"changed {discover_plans()}"
+    """Find plans and changes that agents wrote into PLAN.md files, and results that a killed worker did not tell."""
+    told = announce_left(now=timezone.now(), caller=system_caller("plans runner"))
+    return f"changed {discover_plans()}, announced {told}"
 
 
 def forget_runs() -> str:

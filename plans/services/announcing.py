@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from gateway import events
 from gateway.callers import Caller
 from gateway.deliveries import MAX_TEXT, DeliveryError, attempt_delivery, queue_message
 from plans.models import Run
+
+ANNOUNCED_WITHIN = timedelta(minutes=15)
+# A time limit of a day, and the waiting before it.
+LONGEST_RUN = timedelta(days=2)
 
 
 def announce_run(run: Run, *, caller: Caller) -> None:
@@ -34,3 +40,22 @@ def announce_run(run: Run, *, caller: Caller) -> None:
         data={"outcome": run.delivery.outcome},
         caller=caller,
     )
+
+
+def announce_left(*, now: datetime, caller: Caller) -> int:
+    """Announces what ended and was not announced, because its worker was killed in between; returns how many.
+
+    Only of the last quarter of an hour: what ended before is old news, and may be from before the plan wanted it.
+    """
+    left = Run.objects.filter(
+        status=Run.Status.ENDED,
+        outcome__in=(Run.Outcome.OK, Run.Outcome.ERROR, Run.Outcome.TIMEOUT, Run.Outcome.STOPPED),
+        due_at__gte=now - LONGEST_RUN,
+        ended_at__range=(now - ANNOUNCED_WITHIN, now - timedelta(minutes=1)),
+        delivery=None,
+        plan__announce=True,
+    ).exclude(plan__session_key="")
+    found = list(left.select_related("plan")[:200])
+    for run in found:
+        announce_run(run, caller=caller)
+    return len(found)

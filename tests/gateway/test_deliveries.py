@@ -241,6 +241,11 @@ def test_a_reported_failure_needs_its_reason(message, agent_caller):
     assert message.attempts.count() == 0
 
 
+def test_what_an_agent_failed_to_send_itself_is_not_held_back(message, agent_caller):
+    told = report_attempt(message, outcome="failed", error="socket closed", caller=agent_caller)
+    assert (told.outcome, told.hold_until) == ("failed", None)
+
+
 def test_the_database_itself_refuses_received_without_delivered(message):
     for values in ({"received_at": timezone.now()}, {"outcome": "delivered"}):
         with pytest.raises(IntegrityError), transaction.atomic():

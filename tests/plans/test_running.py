@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from gateway.models import LedgerEvent
+from gateway.callers import system_caller
+from gateway.models import Delivery, LedgerEvent
 from plans.models import Plan, Run, Schedule
 from plans.services import lifecycle
+from plans.services.announcing import announce_left
 from plans.services.running import execute_run
 
 pytestmark = pytest.mark.django_db
@@ -249,6 +251,30 @@ class TestDelivery:
         assert (done.outcome, done.delivery.outcome) == (outcome, arrived)
         assert bool(done.delivery.received_at) == (arrived == "delivered")
         assert done.delivery.text.startswith(f"check the build: {outcome}")
+
+
+class TestAnnouncedAfterACrash:
+    @pytest.fixture
+    def ended(self, run, agent_program, monkeypatch):
+        """A run whose worker died after its end was written and before it was announced."""
+        monkeypatch.setattr("plans.services.running.announce_run", lambda *args, **more: None)
+        Plan.objects.update(announce=True)
+        return execute_run(run.pk)
+
+    @pytest.mark.parametrize(("minutes", "told"), [(0, 0), (2, 1), (14, 1), (16, 0)])
+    def test_what_a_killed_worker_did_not_tell_is_told_once_and_only_while_it_is_news(
+        self, ended, minutes, told
+    ):
+        at = ended.ended_at + timedelta(minutes=minutes)
+        caller = system_caller("test")
+        assert announce_left(now=at, caller=caller) == told
+        assert announce_left(now=at, caller=caller) == 0
+        assert Delivery.objects.filter(subject=f"run:{ended.uid}").count() == told
+
+    def test_a_plan_that_wants_no_announcement_gets_none(self, ended):
+        Plan.objects.update(announce=False)
+        at = ended.ended_at + timedelta(minutes=2)
+        assert announce_left(now=at, caller=system_caller("test")) == 0
 
 
 def test_a_run_that_was_taken_for_lost_and_ends_late_joins_its_own_record(run, agent_program, monkeypatch):
