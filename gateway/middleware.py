@@ -118,7 +118,7 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if "\0" in request.path_info:
-            raise Http404("NUL in the path")
+            raise Http404
         if "%00" in request.META.get("QUERY_STRING", ""):
             raise BadRequest("NUL in the query")
         return get_response(request)

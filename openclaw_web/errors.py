@@ -3,6 +3,8 @@
 Programs (everything below `/api/`) get the same in the one shape that they read, `{"ok": false, "error": …}`.
 """
 
+import re
+
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -17,6 +19,7 @@ from gateway.callers import role_of
 from gateway.errors import FORBIDDEN, INVALID_REQUEST, UNAVAILABLE
 
 TEMPLATE = "openclaw_web/error.html"
+_OF_DJANGO = re.compile(r"No \w+ matches the given query\.")
 
 
 @requires_csrf_token
@@ -47,11 +50,15 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 @requires_csrf_token
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """What the view said is missing, where it said so; not Django's own words about models and patterns."""
+    said = exception.args[0] if exception is not None and exception.args else ""
+    if not isinstance(said, str) or _OF_DJANGO.fullmatch(said):
+        said = ""
     return _page(
         request,
         404,
         _("There is nothing here"),
-        _("The address leads nowhere. What it named may have been moved, decided or deleted."),
+        said or _("The address leads nowhere. What it named may have been moved, decided or deleted."),
         search=True,
     )
 

@@ -110,3 +110,11 @@ def test_a_program_gets_its_own_shape_instead_of_a_page(client, shell, monkeypat
     assert (error["code"], error["details"]) == ("UNAVAILABLE", {"requestId": answer["X-Request-Id"]})
     assert answer["X-Request-Id"] in error["message"]
     assert "secret" not in answer.content.decode()
+
+
+def test_a_missing_thing_is_named_in_the_readers_words_and_never_as_a_model(viewer):
+    html = viewer.get("/archives/nobody/<b>/", headers={"accept-language": "zh-hans"}).content.decode()
+    assert "nobody" in html and "<b>" not in html
+    model = viewer.get("/tasks/999999/").content.decode()
+    assert "The address leads nowhere" in model and "LongTask" not in model
+    assert "tried" not in viewer.get("/no/such/page/").content.decode()
