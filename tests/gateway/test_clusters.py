@@ -47,6 +47,19 @@ def test_work_that_waits_over_five_minutes_means_stuck_though_the_cluster_lives(
     assert (state.status, state.queued, state.oldest_wait) == ("stuck", 2, timedelta(minutes=6))
 
 
+def test_five_minutes_exactly_are_not_stuck_yet():
+    beating(NOON)
+    OrmQ.objects.create(key="openclaw", payload="x", lock=NOON - timedelta(minutes=5))
+    assert read_cluster_state(NOON).status == "up"
+
+
+def test_each_cluster_is_told_in_its_own_words():
+    assert read_cluster_state(NOON).word == "Background never ran"
+    turns = read_cluster_state(NOON, name="turns")
+    assert turns.word == "Agents' turns never ran"
+    assert "Q_CLUSTER_NAME=turns" in turns.sentence
+
+
 def test_failures_of_the_last_day_are_counted():
     for hours in (1, 23, 25):
         Failure.objects.create(
