@@ -71,7 +71,7 @@ class Wish:
 def understand_wish(text: str, *, now: datetime, zone: str) -> Wish:
     """Read one wish; `now` and `zone` anchor “tomorrow” and “in 20 minutes”. Raises PlansError for an empty wish."""
     text = text.strip()
-    if not re.search(r"\w", text):
+    if not text:
         raise PlansError(_("Say in a few words what should be done."), code="EMPTY_WISH")
     if len(text) > 4000:
         raise PlansError(

@@ -5,6 +5,7 @@ Source: `seeds/schedule-plan.txt` (需求理解规则, ORA 拆解, 执行顺序)
 
 from __future__ import annotations
 
+import re
 import uuid
 
 from django.db import transaction
@@ -42,7 +43,8 @@ def start_intake(
     caller.require_agent(agent_id)
     workspace_root(agent_id)
     zone = zone or default_zone(agent_id)
-    understood = understand_wish(wish, now=timezone.now(), zone=zone)
+    # Signs alone are no wish; asked here, so that one kept by an earlier version still opens.
+    understood = understand_wish(wish if re.search(r"\w", wish) else "", now=timezone.now(), zone=zone)
     intake = Intake.objects.create(
         agent_id=agent_id,
         session_key=session_key or caller.session_key or f"agent:{agent_id}:dashboard:{uuid.uuid4()}",

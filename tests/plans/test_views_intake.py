@@ -166,3 +166,15 @@ def test_agreeing_twice_writes_once(begun, reviewer):
     again = reviewer.post(begun.get_absolute_url() + "?step=ora", {"do": "agree", "seen": "x"})
     assert again.url == reverse("plans:review", args=[Plan.objects.get().uid])
     assert Plan.objects.get().revisions.count() == 1
+
+
+@pytest.mark.parametrize("wish", ["！！！", "……", " ?? "])
+def test_signs_without_a_word_are_no_wish(roster, reviewer, wish):
+    page = reviewer.post(START, {"wish": wish, "agent": "main"})
+    assert page.status_code == 422
+    assert "Say in a few words what should be done." in text_of(page)
+
+
+def test_a_wish_of_signs_that_an_earlier_version_kept_still_opens(begun, reviewer):
+    Intake.objects.update(wish="！！！")
+    assert reviewer.get(begun.get_absolute_url()).status_code == 200

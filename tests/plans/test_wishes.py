@@ -193,13 +193,6 @@ def test_a_verb_that_begins_like_the_word_for_sharp_stays_in_the_matter():
     assert sharp.matter == "写日报"
 
 
-@pytest.mark.parametrize("text", ["！！！", "……", " ?? ", "—"])
-def test_signs_without_a_word_are_no_wish(text):
-    with pytest.raises(PlansError) as refused:
-        understand_wish(text, now=NOW, zone=ZONE)
-    assert refused.value.code == "EMPTY_WISH"
-
-
 def test_a_rhythm_of_days_says_from_when_it_is_counted():
     wish = understand_wish("每两周一次的周报", now=NOW, zone=ZONE)
     assert write_schedule(wish.timing) == "every 14d"
