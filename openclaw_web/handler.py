@@ -14,7 +14,8 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
-from django.db import close_old_connections
+from django.core.signals import request_started
+from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -40,9 +41,21 @@ class PooledHandler(ASGIHandler):
         return await sync_to_async(self._respond, thread_sensitive=False, executor=self._threads)(request)
 
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
-        # Django's signals do this in another thread, whose connections are not the ones used here.
+        # Django's signals do this in another thread, whose connections are not the ones used here (`serve_here`).
+        reset_queries()
         close_old_connections()
         try:
             return self.get_response(request)
         finally:
             close_old_connections()
+
+
+def serve_here() -> PooledHandler:
+    """The handler of a process that does nothing but serve.
+
+    Takes Django's own receivers off `request_started`: the handler does their work in the thread that needs it, and
+    without them a request is spared a hop.
+    """
+    request_started.disconnect(reset_queries)
+    request_started.disconnect(close_old_connections)
+    return PooledHandler()
