@@ -15,6 +15,8 @@ TOKENS = re.compile(
     r"|ocw_[A-Za-z0-9_-]{40,}"
     r")"
 )
+# One of these, in lower case, stands in every text that `TOKENS` finds something in.
+BEGINNINGS = ("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "aiza", "ocw_")
 _SHOWN = 4
 
 

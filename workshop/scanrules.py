@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from openclaw_web.credentials import TOKENS
+from openclaw_web.credentials import BEGINNINGS, TOKENS
 
 CRITICAL, WARN = "critical", "warn"
 ONCE, EVERY = "once", "every"
@@ -169,7 +169,7 @@ TEXT_RULES: tuple[Rule, ...] = (
         "gh" + "p_A1b2A1b2A1b2A1b2A1b2",
         "sk-... and ${OPENAI_API_KEY}",
         _secrets,
-        needs=(("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "aiza", "-----begin"),),
+        needs=((*BEGINNINGS, "-----begin"),),
     ),
     Rule(
         "shell-pipe-to-shell",

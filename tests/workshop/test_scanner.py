@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw_web.credentials import TOKENS
 from tests.hang import not_hanging
 from tests.workshop import recorded_cases as recorded
 from workshop import bundle, names, scanner
@@ -154,3 +155,8 @@ def test_a_rule_is_never_passed_over_where_it_would_find_something(text):
 def test_most_texts_are_not_searched_at_all():
     text = "Collect the numbers, write the report, and archive it.\n"
     assert [rule.id for rule in RULES.values() if rule.may_hit(text)] == []
+
+
+@given(st.from_regex(TOKENS))
+def test_a_credential_of_any_form_is_looked_for(text):
+    assert scanner.find_secret([("f", text)]) == "f"
