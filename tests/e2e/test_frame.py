@@ -242,7 +242,7 @@ def test_filters_swap_the_ledger_keep_the_focus_and_the_address_follows(desk, wo
     page.wait_for_url(re.compile("outcome=refused"))
     expect(page.locator("#ledger .entry")).to_have_count(1)
     assert page.locator("#ledger").get_by_text("token.make").is_visible()
-    assert page.evaluate("document.activeElement.name") == "outcome"
+    page.wait_for_selector("[name=outcome]:focus")
     page.go_back()
     expect(
         page.locator("#ledger")

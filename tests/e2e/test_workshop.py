@@ -163,7 +163,7 @@ def test_a_conflict_while_reviewing_keeps_the_typed_words_and_shows_what_changed
     assert page.inner_text(".changes ins").strip() == "by card"
     field = page.locator('.asked input[name="reason"]')
     assert field.input_value() == "Nobody may pay unasked"
-    assert page.evaluate("document.activeElement.name") == "reason"
+    page.wait_for_selector("[name=reason]:focus")
     assert page.url.endswith(url(proposal))
     assert faults(page) == []
     page.keyboard.press("Enter")
@@ -178,7 +178,7 @@ def test_a_remark_on_a_line_goes_out_with_the_request(two_agents, desk, person):
     page.goto(url(proposal))
     page.click("tr.add .ln a >> nth=0")
     page.wait_for_selector(".remark-form")
-    assert page.evaluate("document.activeElement.name") == "body"
+    page.wait_for_selector("[name=body]:focus")
     page.keyboard.type("Which seat? Window or aisle")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".remark.tray")
@@ -208,7 +208,7 @@ def test_a_line_that_goes_is_remarked_on(two_agents, desk, person, phone):  # no
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".filebox .remark.tray")
     # The focus is on what was just written, and the address does not tell of it.
-    assert page.evaluate("document.activeElement.id") == f"remark-{Comment.objects.get().pk}"
+    page.wait_for_selector(f"#remark-{Comment.objects.get().pk}:focus")
     assert page.url.endswith(url(proposal))
     assert not overflows(page)
     assert faults(page) == []
