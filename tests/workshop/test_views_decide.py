@@ -332,4 +332,4 @@ def test_the_head_says_who_made_it_and_in_which_session(two_agents, reviewer):
     )
     proposal = propose(agent)
     page = text_of(reviewer.get(reverse("workshop:proposal", args=[proposal.pk])))
-    assert "From clara · agent:main:evening · main" in page
+    assert "From clara · agent:main:evening · just now" in page  # the session names the agent
