@@ -376,7 +376,7 @@ def test_the_quarantine_tells_rule_line_and_limit_and_lets_a_person_end_it(two_a
     quarantine_proposal("main", proposal.pk, reason="Runs what it fetches", caller=person)
     text = text_of(reviewer.get(reverse("workshop:quarantine")))
     assert "shell-pipe-to-shell" in text and "PROPOSAL.md:11" in text
-    assert "0 pending + 1 locked away = 1 of 50" in text
+    assert "0 pending + 1 quarantined = 1 of 50" in text
     assert "Runs what it fetches" in text
     reviewer.post(
         reverse("workshop:decide", args=[proposal.pk, "reject"]),

@@ -185,7 +185,7 @@ def test_the_curator_tells_how_full_each_desk_is(two_agents, viewer, person):
     write_config(two_agents, {"maxPending": 7, "maxSkillBytes": 2000, "autonomous": {"mode": "propose"}})
     propose(person, content="short")
     text = text_of(viewer.get(reverse("workshop:curator")))
-    assert "1 pending, 0 locked away; 7 are allowed together" in text
+    assert "1 pending, 0 quarantined; 7 are allowed together" in text
     assert "learning: proposes" in text
     assert "a person decides" in text
 
