@@ -5,6 +5,7 @@ server, the cluster, and a second cluster for agents' turns running until it is 
 """
 
 import argparse
+import contextlib
 import fcntl
 import io
 import os
@@ -12,6 +13,7 @@ import pwd
 import shlex
 import socket
 import sys
+import time
 from pathlib import Path
 
 import django
@@ -53,6 +55,7 @@ stdout_logfile_maxbytes=0
 redirect_stderr=true
 """
 
+ANSWER_SECONDS = 60
 WEB = (
     "-m uvicorn openclaw_web.asgi:application --host {host} --port {port} --workers {workers} --lifespan off "
     "--no-proxy-headers --no-access-log --log-level warning --timeout-graceful-shutdown 5"
@@ -97,10 +100,10 @@ def main() -> None:
     _only_one(data, address)
     _port_is_free(options.host, options.port)
     code = _prepare(demo=options.demo)
-    print(f"\nOpenClaw Web runs at {address}")
+    words = f"\nOpenClaw Web runs at {address}\n"
     if code:
-        print(f"One-time setup code: {code}")
-    print("Ctrl-C stops it.\n", flush=True)
+        words += f"One-time setup code: {code}\n"
+    _tell_when_it_answers(options.host, options.port, words + "Ctrl-C stops it.\n")
     _become_supervisor(data, options)
 
 
@@ -166,6 +169,34 @@ def _mend() -> None:
         call_command("doctor", fix=True, stdout=io.StringIO())
     except SystemExit:
         print("The doctor has findings for a person: manage.py doctor", flush=True)
+
+
+def _tell_when_it_answers(host: str, port: int, words: str) -> None:
+    """Prints `words` once the address answers: whoever follows them at once finds a page.
+
+    From a process of its own, because this one becomes supervisord; a grandchild, so that nobody has to wait for it.
+    """
+    supervisor = os.getpid()
+    if child := os.fork():
+        os.waitpid(child, 0)
+        return
+    if os.fork():
+        os._exit(0)
+    end = time.monotonic() + ANSWER_SECONDS
+    try:
+        while time.monotonic() < end:
+            os.kill(supervisor, 0)
+            with contextlib.suppress(OSError):
+                socket.create_connection((host, port), timeout=1).close()
+                print(words, flush=True)
+                os._exit(0)
+            time.sleep(0.1)
+        print(
+            f"The web server does not answer after {ANSWER_SECONDS} s; the lines above may say why.\n{words}",
+            flush=True,
+        )
+    finally:
+        os._exit(0)
 
 
 def _become_supervisor(data: Path, options: argparse.Namespace) -> None:

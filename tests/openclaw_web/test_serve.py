@@ -84,7 +84,8 @@ def alive(port: int) -> bool:
 
 def test_it_starts_says_where_is_supervised_and_stops_cleanly(server, tmp_path):
     process, port, environment, output = server
-    wait_for(lambda: alive(port), 90)
+    wait_for(lambda: "Ctrl-C stops it." in output.read_text(), 90)
+    assert alive(port)  # who follows the words at once finds a page
     text = output.read_text()
     assert f"http://127.0.0.1:{port}/" in text
     assert re.search(r"One-time setup code: [2-9A-Z]{4}-[2-9A-Z]{4}-[2-9A-Z]{4}\n", text)
