@@ -35,9 +35,9 @@ function help() {
 	dialog.showModal();
 }
 
-on("keydown", (event) => {
-	const { key, target: at } = event;
-	const mod = event.ctrlKey || event.metaKey;
+on("keydown", (ev) => {
+	const { key, target: at } = ev;
+	const mod = ev.ctrlKey || ev.metaKey;
 	if (key === "Escape") {
 		const open = at.closest("details.menu[open], details.ask[open]");
 		if (open) { open.open = false; open.querySelector("summary").focus(); }
@@ -45,17 +45,17 @@ on("keydown", (event) => {
 		return;
 	}
 	if (key === "Enter" && mod && at.matches("textarea")) at.form.requestSubmit();
-	if (mod || event.altKey || event.isComposing || event.defaultPrevented) return;
+	if (mod || ev.altKey || ev.isComposing || ev.defaultPrevented) return;
 	if (body.dataset.keys === "off" || typing(at) || one("dialog[open]")) return;
 	const found = all(`[data-key="${CSS.escape(key)}"]`).find((el) => seen(el) && !el.disabled);
 	if (found) {
 		found.focus({ preventScroll: true });
 		if (typing(found)) found.select?.();
-		else if (!event.repeat) found.click();
+		else if (!ev.repeat) found.click();
 	} else if (key === "j" || key === "k") step(key === "j" ? 1 : -1);
 	else if (key === "?") help();
 	else return;
-	event.preventDefault();
+	ev.preventDefault();
 });
 
 on("click", ({ target: at }) => {
@@ -160,7 +160,7 @@ function slide() {
 	if (!row) return;
 	const queue = row.offsetParent;
 	const at = row.offsetTop - 50;
-	queue.scrollTop = at < top || at > top + queue.clientHeight - 120 ? at : top;
+	queue.scrollTop = at < top || at > top + queue.clientHeight - 50 - row.offsetHeight ? at : top;
 }
 on("htmx:beforeSwap", ({ detail: at }) => {
 	if (at.requestConfig.triggeringEvent?.type === "poll" && at.shouldSwap && under(at.target)) {
