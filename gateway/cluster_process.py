@@ -193,7 +193,7 @@ class Keeper:
         try:
             return work()
         except (DatabaseError, OSError, RedisError) as error:
-            logger.error("the heartbeat could not be written: %s", error)
+            logger.error("the cluster could not do its own work, and tries again: %s", error)
             connections.close_all()
             return None
 

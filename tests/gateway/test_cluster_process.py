@@ -180,7 +180,7 @@ def test_redis_may_go_away_for_a_while(world):
         redis.kill()
         redis.wait(10)
         log = world.data / "cluster.log"
-        wait_for(lambda: "the heartbeat could not be written" in log.read_text(), 30)
+        wait_for(lambda: "the cluster could not do its own work" in log.read_text(), 30)
         redis = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         wait_for(lambda: answers(port), 10)
         world.python("from django_q.tasks import async_task; async_task('gateway.tasks.forget')")

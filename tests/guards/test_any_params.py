@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway import registry
-from gateway.callers import SCOPES, Caller, command_caller
+from gateway.callers import command_caller
 from gateway.registry import RpcError, call
 from openclaw_web.demo import build_demo
 
@@ -53,24 +53,16 @@ def made_up(schema: dict[str, Any], defs: dict[str, Any], dice: random.Random) -
     return dice.choice(OTHERS)
 
 
-def test_no_method_breaks_on_what_is_sent(state_dir, shell, settings):
+def test_no_method_breaks_on_what_is_sent(state_dir, shell, agent_caller, settings):
     settings.OPENCLAW_BIN = "no such program"
     build_demo(state_dir, caller=shell)
-    agent = Caller(
-        kind="token",
-        label="of main",
-        scopes=frozenset(SCOPES),
-        agent_ids=frozenset({"main"}),
-        is_agent=True,
-        session_key="agent:main:main",
-    )
     dice = random.Random(7)
     answered = 0
     for method in registry.methods():
         schema = method.params.model_json_schema()
         for _round in range(ROUNDS):
             params = made_up(schema, schema.get("$defs", {}), dice)
-            for caller in (command_caller(), agent):
+            for caller in (command_caller(), agent_caller):
                 try:
                     call(method.name, params, caller)
                     answered += 1
